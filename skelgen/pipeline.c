@@ -38,7 +38,7 @@ int skel_understand(const struct trace *t, const struct skel_budget *budget, str
 	if (rv == 0)
 		rv = skel_times_collect(&out->tree, &out->times, err);
 	if (rv == 0)
-		rv = skel_mix_collect(&out->tree, &out->times, &out->profile, err);
+		rv = compute_profile_collect(&out->tree, &out->times, &out->profile, err);
 	if (rv == 0)
 		rv = skel_plan_matched(&out->tree, &out->times, budget, &out->plan, &out->match, err);
 	if (rv == 0)
@@ -56,7 +56,7 @@ int skel_write(const struct skel_stages *s, const char *dir, const struct skel_e
 void skel_stages_free(struct skel_stages *s)
 {
 	skel_plan_free(&s->plan);
-	skel_mix_free(&s->profile);
+	compute_profile_free(&s->profile);
 	skel_times_free(&s->times);
 	skel_tree_free(&s->tree);
 }

@@ -17,7 +17,7 @@
 struct skel_stages {
 	struct skel_tree tree;
 	struct skel_times times;
-	struct skel_mixes profile;
+	struct compute_profile profile;
 	struct skel_plan plan;
 	struct skel_match_report match;
 	struct skel_buffered buffered;

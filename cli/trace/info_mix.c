@@ -34,7 +34,7 @@ struct work {
 	const struct trace *t;
 	struct skel_tree tree;
 	struct skel_times times;
-	struct skel_mixes mixes;
+	struct compute_profile mixes;
 	struct symbolizer *sym;
 	struct block *block; /* the longest first */
 	double ns;           /* of all */
@@ -52,7 +52,7 @@ static int prepare(struct work *w, struct errbuf *err)
 	if (trace_is_imported(w->t))
 		return err_set(err, "an imported trace says nothing of computation");
 	if (skel_tree_build(w->t, &w->tree, err) < 0 || skel_times_collect(&w->tree, &w->times, err) < 0 ||
-	    skel_mix_collect(&w->tree, &w->times, &w->mixes, err) < 0)
+	    compute_profile_collect(&w->tree, &w->times, &w->mixes, err) < 0)
 		return -1;
 	w->sym = symbolizer_create();
 	w->block = calloc(w->tree.n_leaf + 1u, sizeof(*w->block));
@@ -74,7 +74,7 @@ static void drop(struct work *w)
 {
 	free(w->block);
 	symbolizer_destroy(w->sym);
-	skel_mix_free(&w->mixes);
+	compute_profile_free(&w->mixes);
 	if (w->times.leaf)
 		skel_times_free(&w->times);
 	if (w->tree.arena)
@@ -104,7 +104,7 @@ static int by_share(const void *a, const void *b)
 }
 
 /* "scalar 61 %, stream_mem 30 %, asleep 5 %" */
-static void describe(const struct skel_mix *m, char *buf, size_t size)
+static void describe(const struct profile_mix *m, char *buf, size_t size)
 {
 	const double *order[CLASS_N];
 	size_t n = 0;
@@ -129,7 +129,7 @@ static void print_blocks(const struct work *w, bool all)
 	printf("%s    share  samples  doubt  before the call%s\n", term_on(TERM_FAINT), term_off());
 	for (uint32_t i = 0; i < w->tree.n_leaf; i++) {
 		const struct block *b = &w->block[i];
-		const struct skel_mix *m = &w->mixes.mix[w->mixes.of_leaf[b->leaf->leaf_id]];
+		const struct profile_mix *m = &w->mixes.mix[w->mixes.of_leaf[b->leaf->leaf_id]];
 		char text[TEXT], place[256];
 
 		if (!all && (shown == TOP_BLOCKS || b->ns < 0.002 * w->ns))
@@ -146,11 +146,11 @@ static void print_blocks(const struct work *w, bool all)
 
 static void print_memory(const struct work *w)
 {
-	static const char *const level[MIX_LEVELS] = {"second-level cache", "last-level cache", "memory"};
+	static const char *const level[PROFILE_LEVELS] = {"second-level cache", "last-level cache", "memory"};
 	const char *sep = "  a rank works on ";
 	char size[32];
 
-	for (int l = 0; l < MIX_LEVELS; l++) {
+	for (int l = 0; l < PROFILE_LEVELS; l++) {
 		if (w->mixes.bytes[l] <= 0)
 			continue;
 		printf("%s%s in the %s", sep, cli_bytes(size, sizeof(size), w->mixes.bytes[l]), level[l]);
@@ -178,7 +178,7 @@ static void print_text(const struct work *w, const char *path, bool all)
 
 /* ---- for machines ---- */
 
-static json_t *mix_json(const struct skel_mix *m)
+static json_t *mix_json(const struct profile_mix *m)
 {
 	json_t *shares = json_object();
 
@@ -206,8 +206,8 @@ static int print_json(const struct work *w, const char *path)
 							(int)w->mixes.of_leaf[leaf->leaf_id]));
 	}
 	root = json_pack("{s:s, s:s, s:{s:f, s:f, s:f}, s:f, s:f, s:o, s:o}", "trace", path, "source", w->mixes.source, "bytes", "l2",
-			 w->mixes.bytes[MIX_LEVEL_L2], "l3", w->mixes.bytes[MIX_LEVEL_L3], "memory",
-			 w->mixes.bytes[MIX_LEVEL_MEM], "vector_bits", w->mixes.vector_bits,
+			 w->mixes.bytes[PROFILE_L2], "l3", w->mixes.bytes[PROFILE_L3], "memory",
+			 w->mixes.bytes[PROFILE_MEM], "vector_bits", w->mixes.vector_bits,
 			 "row", w->mixes.row, "mixes", mixes, "blocks", blocks);
 	rv = root ? json_dumpf(root, stdout, JSON_INDENT(1)) : -1;
 	putchar('\n');

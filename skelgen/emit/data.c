@@ -182,14 +182,14 @@ void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, const struc
 }
 
 /* Streams are worked on as the rest of the floating point is: of 16 lines those in packed form. */
-static double packed_lines(const struct skel_mixes *m)
+static double packed_lines(const struct compute_profile *m)
 {
 	const double *share = m->mix[0].share;
 	double both = share[CLASS_VECTOR] + share[CLASS_SCALAR] + share[CLASS_SCALAR_SHORT] + share[CLASS_SCALAR_CHAIN];
 	return both > 0 ? floor(16 * share[CLASS_VECTOR] / both + 0.5) : 8;
 }
 
-void emit_data_mixes(struct emit_data *d, const struct skel_mixes *m)
+void emit_data_mixes(struct emit_data *d, const struct compute_profile *m)
 {
 	double packed = packed_lines(m);
 	uint32_t n = m->n_mix;
@@ -272,7 +272,7 @@ void emit_data_windows(struct emit_data *d, uint32_t loop, const struct sampled_
 
 uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 {
-	static const struct skel_mixes equal = {
+	static const struct compute_profile equal = {
 		.n_mix = 1, .mix = {{.share = {[0 ... CLASS_N - 1] = 1.0 / CLASS_N}, .threads = 1}}};
 	size_t gaps = (size_t)d->n_ranks * d->n_gap, varies = (size_t)d->n_ranks * d->n_vary, mixes, head, windows;
 	uint64_t *w;

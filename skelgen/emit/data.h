@@ -32,7 +32,7 @@ struct emit_gap_values {
 
 void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, const struct emit_gap_values *v);
 /* All mixes, once. Without them there is one, of equal shares. */
-void emit_data_mixes(struct emit_data *d, const struct skel_mixes *m);
+void emit_data_mixes(struct emit_data *d, const struct compute_profile *m);
 /* The windows of a loop, by its number in the source. */
 void emit_data_windows(struct emit_data *d, uint32_t loop, const struct sampled_plan *p);
 /* n_run runs (end, row); then n_row rows of n_col values. */

@@ -20,7 +20,7 @@ struct emit {
 	const struct skel_tree *tree;
 	const struct skel_times *times;
 	const struct skel_plan *plan;
-	const struct skel_mixes *profile;     /* what the gaps consist of */
+	const struct compute_profile *profile;     /* what the gaps consist of */
 	const struct skel_buffered *buffered; /* sends that rely on buffers; may be NULL */
 	const struct skel_emit_options *opt;
 	struct emit_data *data;

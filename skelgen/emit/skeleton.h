@@ -17,7 +17,7 @@
 struct skel_planned {
 	const struct skel_tree *tree; /* resolved */
 	const struct skel_times *times;
-	const struct skel_mixes *profile;
+	const struct compute_profile *profile;
 	const struct skel_plan *plan;
 	const struct skel_buffered *buffered; /* sends that rely on buffers, for the report; may be NULL */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From a rank's samples to its blocks: see mix_blocks.h. */
+/* From a rank's samples to its blocks: see blocks.h. */
 #include "skelgen/profile/blocks.h"
 
 #include <stdlib.h>
@@ -12,25 +12,25 @@
 #include "trace/read/samples_read.h"
 
 #define LENDERS   16 /* ranks whose pages hold the machine code of all */
-#define GROUP_MIN 8 /* samples in a body of one block to be looked at apart from those of other blocks */
+#define GROUP_MIN 8 /* samples of a block in a body, for a model of the block alone */
 #define NOWHERE   UINT32_MAX
 
 enum module_kind { MODULE_PROGRAM, MODULE_LIBC, MODULE_BLOCKED, MODULE_LIBM, MODULE_MPI };
 
-/* A loop or piece of code that was met, with what its time goes to over all of the rank's samples in it. */
+/* A loop or piece of code with samples, and the classes of its time over all samples of the rank. */
 struct body {
 	uint32_t module;
 	uint64_t first, last;
-	struct mix_body *code; /* NULL: it could not be decoded */
-	struct mix_use use;
-	struct mix_course course;
+	struct loop_body *code; /* NULL: it could not be decoded */
+	struct cost_model_result use;
+	struct cost_model_branches branches;
 };
 
 struct sorted {
 	uint32_t leaf, body, sample;
 };
 
-/* Samples of the first ranks, for their code, as far as others have asked for them. */
+/* Samples of the first ranks, for their machine code. Read at the first need. */
 struct lenders {
 	struct trace_samples s[LENDERS];
 	bool asked[LENDERS];
@@ -49,9 +49,9 @@ struct rank_work {
 	struct sorted *sorted; /* by leaf and body */
 	struct sorted *by_body;
 	uint32_t n_sorted;
-	struct mix_hit *hit;
+	struct loop_sample *hit;
 	uint64_t cache[TSAMPLE_LEVELS];
-	struct mix_body *scratch;
+	struct loop_body *scratch;
 };
 
 /* ---- modules ---- */
@@ -85,10 +85,10 @@ static enum module_kind kind_of_module(const char *path)
 
 /* ---- bodies ---- */
 
-static struct mix_body *keep(const struct mix_body *b)
+static struct loop_body *keep(const struct loop_body *b)
 {
-	size_t size = offsetof(struct mix_body, op) + b->n * sizeof(b->op[0]);
-	struct mix_body *copy = malloc(size);
+	size_t size = offsetof(struct loop_body, op) + b->n * sizeof(b->op[0]);
+	struct loop_body *copy = malloc(size);
 
 	if (copy)
 		memcpy(copy, b, size);
@@ -107,13 +107,13 @@ static uint32_t module_at(const struct rank_work *w, uint32_t module, uint32_t r
 	return NOWHERE;
 }
 
-/* With this rank's own code, or that of a rank that has it for others. */
+/* By the machine code in this rank's page of samples, or in the page of a lender. */
 static bool find_body(struct rank_work *w, const struct trace_place *p)
 {
 	uint32_t lender = w->rank % LENDERS, module;
 	struct errbuf why;
 
-	if (mix_body_find(&w->s, p->module, p->offset, w->scratch) == 0)
+	if (loop_body_find(&w->s, p->module, p->offset, w->scratch) == 0)
 		return true;
 	if (lender == w->rank)
 		return false;
@@ -122,10 +122,10 @@ static bool find_body(struct rank_work *w, const struct trace_place *p)
 		trace_samples_read(w->tree->trace, lender, &w->lenders->s[lender], &why);
 	}
 	module = module_at(w, p->module, lender);
-	return module != NOWHERE && mix_body_find(&w->lenders->s[lender], module, p->offset, w->scratch) == 0;
+	return module != NOWHERE && loop_body_find(&w->lenders->s[lender], module, p->offset, w->scratch) == 0;
 }
 
-/* Places of the same loop are one body; one that cannot be decoded is a body of its own. */
+/* Places of the same loop are one body. A place that cannot be decoded is a body of its own. */
 static int find_bodies(struct rank_work *w)
 {
 	w->body = calloc(w->s.n_place + 1u, sizeof(*w->body));
@@ -158,7 +158,7 @@ static int find_bodies(struct rank_work *w)
 
 /* ---- which block a sample lies in ---- */
 
-/* Samples of the gap before this event; those inside of it are none of a block. */
+/* Samples of the gap before this event. Samples inside the call belong to no block. */
 static uint32_t place_samples(struct rank_work *w, uint32_t next, uint64_t event, uint32_t leaf)
 {
 	while (next < w->s.n && w->s.sample[next].event < event)
@@ -173,7 +173,7 @@ static uint32_t place_samples(struct rank_work *w, uint32_t next, uint64_t event
 	return next;
 }
 
-static int walk(struct rank_work *w, struct mix_blocks *out, struct mix_sleep *sleep, struct errbuf *err)
+static int walk(struct rank_work *w, struct profile_blocks *out, struct off_cpu *sleep, struct errbuf *err)
 {
 	struct own_iter *events = own_iter_with_polls(w->tree->trace, w->rank, err);
 	const struct skel_node *leaf;
@@ -196,8 +196,8 @@ static int walk(struct rank_work *w, struct mix_blocks *out, struct mix_sleep *s
 		own_iter_when(events, &enter, &leave, &gap);
 		out->block[leaf->leaf_id].wall_ns += (double)ev.gap_ns;
 		out->block[out->n_leaf].wall_ns += (double)ev.dur_ns;
-		mix_sleep_add(sleep, leaf->leaf_id, (double)enter - (double)gap, (double)enter);
-		mix_sleep_add(sleep, out->n_leaf, (double)enter, (double)leave);
+		off_cpu_add(sleep, leaf->leaf_id, (double)enter - (double)gap, (double)enter);
+		off_cpu_add(sleep, out->n_leaf, (double)enter, (double)leave);
 	}
 	skel_iter_end(&it);
 	own_iter_destroy(events);
@@ -226,8 +226,8 @@ static int by_body_alone(const void *a, const void *b)
 	return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-static int model(struct rank_work *w, const struct body *b, const struct sorted *g, uint32_t n, struct mix_course *course,
-		 struct mix_use *use)
+static int model(struct rank_work *w, const struct body *b, const struct sorted *g, uint32_t n, struct cost_model_branches *branches,
+		 struct cost_model_result *use)
 {
 	enum module_kind kind = w->module_kind[b->module];
 
@@ -241,9 +241,9 @@ static int model(struct rank_work *w, const struct body *b, const struct sorted 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct trace_sample *s = &w->s.sample[g[i].sample];
 
-		w->hit[i] = (struct mix_hit){w->s.place[s->place].offset, s->reg};
+		w->hit[i] = (struct loop_sample){w->s.place[s->place].offset, s->reg};
 	}
-	switch (mix_string(b->code, w->hit, n, w->cache, kind == MODULE_LIBC, use)) {
+	switch (memset_copy(b->code, w->hit, n, w->cache, kind == MODULE_LIBC, use)) {
 	case 0:
 		break;
 	case 1:
@@ -251,7 +251,7 @@ static int model(struct rank_work *w, const struct body *b, const struct sorted 
 	default:
 		return -1;
 	}
-	return mix_model(b->code, w->hit, n, w->cache, kind == MODULE_BLOCKED, course, use);
+	return cost_model(b->code, w->hit, n, w->cache, kind == MODULE_BLOCKED, branches, use);
 }
 
 static int model_bodies(struct rank_work *w)
@@ -261,8 +261,8 @@ static int model_bodies(struct rank_work *w)
 
 		for (n = 1; i + n < w->n_sorted && w->by_body[i + n].body == w->by_body[i].body; n++)
 			;
-		b->course.often = calloc(b->code ? b->code->n : 1, sizeof(*b->course.often));
-		if (!b->course.often || model(w, b, &w->by_body[i], n, &b->course, &b->use) < 0)
+		b->branches.often = calloc(b->code ? b->code->n : 1, sizeof(*b->branches.often));
+		if (!b->branches.often || model(w, b, &w->by_body[i], n, &b->branches, &b->use) < 0)
 			return -1;
 	}
 	return 0;
@@ -271,9 +271,9 @@ static int model_bodies(struct rank_work *w)
 static double level_share(const double share[CLASS_N], int level)
 {
 	switch (level) {
-	case MIX_LEVEL_L2:
+	case PROFILE_L2:
 		return share[CLASS_STREAM_L2] + share[CLASS_RANDOM_L2] + share[CLASS_FILL_L2] + share[CLASS_COPY_L2];
-	case MIX_LEVEL_L3:
+	case PROFILE_L3:
 		return share[CLASS_STREAM_L3] + share[CLASS_RANDOM_L3] + share[CLASS_FILL_L3] + share[CLASS_COPY_L3];
 	default:
 		return share[CLASS_STREAM_MEM] + share[CLASS_RANDOM_MEM] + share[CLASS_STRIDE_MEM] +
@@ -281,7 +281,7 @@ static double level_share(const double share[CLASS_N], int level)
 	}
 }
 
-static void add_group(struct rank_work *w, struct mix_block *b, const struct sorted *g, uint32_t n, struct mix_use *use)
+static void add_group(struct rank_work *w, struct profile_block *b, const struct sorted *g, uint32_t n, struct cost_model_result *use)
 {
 	double known = 0;
 
@@ -301,7 +301,7 @@ static void add_group(struct rank_work *w, struct mix_block *b, const struct sor
 	if (known <= 0)
 		return;
 	b->n += n;
-	for (int l = 0; l < MIX_LEVELS; l++) {
+	for (int l = 0; l < PROFILE_LEVELS; l++) {
 		double part = n * level_share(use->share, l);
 
 		b->bytes[l] += use->bytes[l] > 0 ? part * use->bytes[l] : 0;
@@ -315,9 +315,9 @@ static void add_group(struct rank_work *w, struct mix_block *b, const struct sor
 		b->share[c] += n * use->share[c];
 }
 
-static int add_blocks(struct rank_work *w, struct mix_blocks *out)
+static int add_blocks(struct rank_work *w, struct profile_blocks *out)
 {
-	struct mix_use use;
+	struct cost_model_result use;
 
 	for (uint32_t i = 0, n; i < w->n_sorted; i += n) {
 		const struct sorted *g = &w->sorted[i];
@@ -326,7 +326,7 @@ static int add_blocks(struct rank_work *w, struct mix_blocks *out)
 		for (n = 1; i + n < w->n_sorted && g[n].body == g->body && g[n].leaf == g->leaf; n++)
 			;
 		use = b->use;
-		if (n >= GROUP_MIN && model(w, b, g, n, b->course.found ? &b->course : NULL, &use) < 0)
+		if (n >= GROUP_MIN && model(w, b, g, n, b->branches.known ? &b->branches : NULL, &use) < 0)
 			return -1;
 		add_group(w, &out->block[g->leaf], g, n, &use);
 	}
@@ -381,7 +381,7 @@ static void work_free(struct rank_work *w)
 {
 	for (uint32_t i = 0; w->body && i < w->n_body; i++) {
 		free(w->body[i].code);
-		free(w->body[i].course.often);
+		free(w->body[i].branches.often);
 	}
 	free(w->body);
 	free(w->body_of);
@@ -394,11 +394,11 @@ static void work_free(struct rank_work *w)
 	trace_samples_free(&w->s);
 }
 
-static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct lenders *lenders, struct mix_blocks *out, struct errbuf *err)
+static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct lenders *lenders, struct profile_blocks *out, struct errbuf *err)
 {
 	struct rank_work w = {.tree = tree, .rank = rank, .lenders = lenders};
 	double ns_per_tick = trace_get_rank(tree->trace, rank)->defs.proc.ns_per_tick, *asleep = NULL;
-	struct mix_sleep *sleep = NULL;
+	struct off_cpu *sleep = NULL;
 	struct errbuf why;
 	int rv = -1;
 
@@ -406,7 +406,7 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct lend
 	if (trace_samples_read(tree->trace, rank, &w.s, &why) <= 0)
 		return 0;
 	asleep = calloc(out->n_leaf + 2u, sizeof(*asleep));
-	sleep = mix_sleep_create(&w.s, ns_per_tick, out->n_leaf);
+	sleep = off_cpu_create(&w.s, ns_per_tick, out->n_leaf);
 	if (!sleep || !asleep || work_begin(&w) < 0) {
 		err_set(err, "no memory for the samples of rank %u", rank);
 		goto out;
@@ -417,24 +417,24 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct lend
 		err_set(err, "no memory for the samples of rank %u", rank);
 		goto out;
 	}
-	mix_sleep_share(sleep, asleep);
+	off_cpu_share(sleep, asleep);
 	for (uint32_t i = 0; i <= out->n_leaf; i++)
 		out->block[i].asleep_ns += asleep[i];
 	out->counters = out->n_ranks++ ? out->counters & w.s.counters : w.s.counters;
 	rv = 0;
 out:
 	free(asleep);
-	mix_sleep_destroy(sleep);
+	off_cpu_destroy(sleep);
 	work_free(&w);
 	return rv;
 }
 
-int mix_blocks_collect(const struct skel_tree *tree, struct mix_blocks *out, struct errbuf *err)
+int profile_blocks_collect(const struct skel_tree *tree, struct profile_blocks *out, struct errbuf *err)
 {
 	struct lenders *lenders = calloc(1, sizeof(*lenders));
 	int rv = -1;
 
-	*out = (struct mix_blocks){.n_leaf = tree->n_leaf};
+	*out = (struct profile_blocks){.n_leaf = tree->n_leaf};
 	out->block = calloc(tree->n_leaf + 2u, sizeof(*out->block));
 	if (!lenders || !out->block) {
 		err_set(err, "no memory for the blocks of %u calls", tree->n_leaf);
@@ -449,12 +449,12 @@ out:
 		trace_samples_free(&lenders->s[i]);
 	free(lenders);
 	if (rv < 0)
-		mix_blocks_free(out);
+		profile_blocks_free(out);
 	return rv;
 }
 
-void mix_blocks_free(struct mix_blocks *b)
+void profile_blocks_free(struct profile_blocks *b)
 {
 	free(b->block);
-	*b = (struct mix_blocks){0};
+	*b = (struct profile_blocks){0};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the samples of a trace say of each compute block by itself: sums over ranks, by leaf of the merged tree. See mix.h.
+ * The samples of a trace by compute block: sums over ranks, by leaf of the merged tree. See compute_profile.h.
  */
 #ifndef PRECEDENT_SKELGEN_PROFILE_BLOCKS_H
 #define PRECEDENT_SKELGEN_PROFILE_BLOCKS_H
@@ -13,13 +13,13 @@
 #include "skelgen/tree/tree.h"
 #include "trace/format/samples.h"
 
-struct mix_block {
+struct profile_block {
 	double n;              /* samples of its computation, on all threads */
 	double first;          /* of these, of the thread that initialised MPI */
 	double busy_ns;        /* time on the processor that these stand for, all threads, */
 	double first_ns;       /* and the first */
 	double share[CLASS_N]; /* sums over the samples */
-	double bytes[MIX_LEVELS], level[MIX_LEVELS]; /* sums over the samples' shares of each level, and these */
+	double bytes[PROFILE_LEVELS], level[PROFILE_LEVELS]; /* sums over the samples' shares of each level, and these */
 	double chain, rows;    /* samples' shares of scalar_chain, and of rows that these are an iteration of */
 	double vector, vectors;                      /* the same of the bytes of vectors */
 	double wall_ns;        /* of its gaps whose times are known */
@@ -27,13 +27,13 @@ struct mix_block {
 	double counter[TCOUNTER_N];
 };
 
-struct mix_blocks {
+struct profile_blocks {
 	uint32_t n_leaf, n_ranks;  /* ranks that have samples */
 	uint32_t counters;         /* a bit for each enum trace_counter that all of these have */
-	struct mix_block *block;   /* by leaf_id, and one more for calls of MPI */
+	struct profile_block *block;   /* by leaf_id, and one more for calls of MPI */
 };
 
-int mix_blocks_collect(const struct skel_tree *tree, struct mix_blocks *out, struct errbuf *err);
-void mix_blocks_free(struct mix_blocks *b);
+int profile_blocks_collect(const struct skel_tree *tree, struct profile_blocks *out, struct errbuf *err);
+void profile_blocks_free(struct profile_blocks *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How often pieces of a loop are executed: see mix_flow.h. */
+/* How often pieces of a loop are executed: see branch_frequency.h. */
 #include "skelgen/profile/branch_frequency.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ struct piece {
 };
 
 struct flow {
-	const struct mix_body *b;
+	const struct loop_body *b;
 	struct piece *piece;
 	uint32_t n;
 	uint32_t head;            /* where an iteration begins */
@@ -34,29 +34,29 @@ struct flow {
 	bool alone;               /* a loop without */
 };
 
-bool mix_flow_leaves(const struct mix_op *op)
+bool branch_frequency_leaves(const struct loop_op *op)
 {
-	return op->kind == MIX_BRANCH || op->kind == MIX_JUMP || op->kind == MIX_RETURN;
+	return op->kind == OP_BRANCH || op->kind == OP_JUMP || op->kind == OP_RETURN;
 }
 
 /* Does only the branch `from` lead to an instruction? */
-static bool is_own(const struct mix_body *b, uint32_t to, uint32_t from)
+static bool is_own(const struct loop_body *b, uint32_t to, uint32_t from)
 {
-	if (to > 0 && to - 1 != from && b->op[to - 1].kind != MIX_JUMP && b->op[to - 1].kind != MIX_RETURN)
+	if (to > 0 && to - 1 != from && b->op[to - 1].kind != OP_JUMP && b->op[to - 1].kind != OP_RETURN)
 		return false;
 	for (uint32_t k = 0; k < b->n; k++)
-		if (k != from && mix_flow_leaves(&b->op[k]) && b->op[k].target == b->op[to].offset)
+		if (k != from && branch_frequency_leaves(&b->op[k]) && b->op[k].target == b->op[to].offset)
 			return false;
 	return true;
 }
 
-double mix_flow_taken(const struct mix_body *b, const double *often, uint32_t i)
+double branch_frequency_taken(const struct loop_body *b, const double *often, uint32_t i)
 {
-	uint32_t t = mix_body_at(b, b->op[i].target);
+	uint32_t t = loop_body_at(b, b->op[i].target);
 
-	if (b->op[i].kind == MIX_JUMP)
+	if (b->op[i].kind == OP_JUMP)
 		return 1;
-	if (b->op[i].kind != MIX_BRANCH || t == UINT32_MAX)
+	if (b->op[i].kind != OP_BRANCH || t == UINT32_MAX)
 		return 0; /* the loop is left once */
 	if (i + 1 == b->n)
 		return 1;
@@ -70,14 +70,14 @@ double mix_flow_taken(const struct mix_body *b, const double *often, uint32_t i)
 }
 
 /* The first instruction behind the straight piece that begins at `from`. */
-static uint32_t piece_end(const struct mix_body *b, uint32_t from)
+static uint32_t piece_end(const struct loop_body *b, uint32_t from)
 {
 	uint32_t end = from;
 
-	while (end < b->n && !mix_flow_leaves(&b->op[end])) {
+	while (end < b->n && !branch_frequency_leaves(&b->op[end])) {
 		end++;
 		for (uint32_t k = 0; end < b->n && k < b->n; k++)
-			if (mix_flow_leaves(&b->op[k]) && b->op[k].target == b->op[end].offset)
+			if (branch_frequency_leaves(&b->op[k]) && b->op[k].target == b->op[end].offset)
 				return end;
 	}
 	return end < b->n ? end + 1 : end;
@@ -104,11 +104,11 @@ static void find_pieces(struct flow *f, const double *cost, const uint32_t *heat
 	}
 	for (uint32_t i = 0; i < f->n; i++) {
 		struct piece *p = &f->piece[i];
-		const struct mix_op *last = &f->b->op[p->end - 1];
+		const struct loop_op *last = &f->b->op[p->end - 1];
 
-		if (last->kind != MIX_JUMP && last->kind != MIX_RETURN)
+		if (last->kind != OP_JUMP && last->kind != OP_RETURN)
 			p->to[0] = piece_at(f, last->offset + last->len);
-		if (last->kind == MIX_JUMP || last->kind == MIX_BRANCH)
+		if (last->kind == OP_JUMP || last->kind == OP_BRANCH)
 			p->to[1] = piece_at(f, last->target);
 	}
 }
@@ -179,11 +179,10 @@ static bool stays(const struct piece *p, int way)
 	return p->next[way] != NONE || p->again[way];
 }
 
-/* Behind a branch: does an iteration come there only if the branch falls through, or only if it is taken? */
+/* Of a piece behind a branch: is it executed only if the branch falls through, or only if the branch is taken? */
 enum way { WAY_ANY, WAY_FALLS, WAY_TAKEN };
 
-/* Behind a branch: the pieces that only one way leads to (enum way), and how often they are executed each time that it is
- * taken. */
+/* Behind a branch: the pieces that only one way leads to (enum way), and their executions each time that the way is taken. */
 struct ways {
 	uint8_t *mark; /* of all pieces, twice: the second for always() */
 	double *rate;
@@ -202,8 +201,8 @@ static void pass_on(const struct flow *f, double *rate)
 	}
 }
 
-/* Samples over cycles of pieces that are marked, each executed so often; -1: there are none. What is never executed is no place where
- * samples lack. */
+/* Samples over cycles of the marked pieces, each executed rate times; -1: none is marked. Pieces that are never executed do
+ * not count. */
 static double density(const struct flow *f, const struct ways *w, uint8_t which)
 {
 	double cost = 0, met = 0, all = 0;
@@ -238,7 +237,7 @@ static void find_ways(const struct flow *f, const struct piece *p, struct ways *
 	pass_on(f, w->rate);
 }
 
-/* Samples over cycles of what is executed in every iteration: the head at least. */
+/* Samples over cycles of the pieces of every iteration: the head at least. */
 static double always(const struct flow *f, struct ways *w, uint8_t *some)
 {
 	struct ways all = {some, w->rate};
@@ -269,7 +268,7 @@ static double falls(const struct flow *f, const struct piece *p, double each, st
 		return 0.5;
 	if (first >= 0 && second >= 0)
 		return first / (first + second);
-	/* One way skips what the other comes by. */
+	/* One way skips the pieces of the other. */
 	each *= p->often;
 	return first >= 0 ? fmin(1, first / each) : 1 - fmin(1, second / each);
 }
@@ -299,8 +298,7 @@ static double find_falls(struct flow *f, double each, struct ways *w)
 	return most;
 }
 
-/* How often what a branch leads to is executed depends on the branches there, and the reverse: from even ways, round by round. -1:
- * no memory. */
+/* Executions behind a branch depend on the branches there, and the reverse: a fixed point, from even ways. -1: no memory. */
 static int flow_through(struct flow *f)
 {
 	struct ways w = {malloc(2 * (size_t)f->n), malloc(f->n * sizeof(*w.rate))};
@@ -342,7 +340,7 @@ static void end(struct flow *f)
 }
 
 /* -1: no memory; to be ended in any case. */
-static int begin(struct flow *f, const struct mix_body *b, const double *cost, const uint32_t *heat)
+static int begin(struct flow *f, const struct loop_body *b, const double *cost, const uint32_t *heat)
 {
 	*f = (struct flow){.b = b, .piece = calloc(b->n + 1u, sizeof(*f->piece)), .order = calloc(b->n + 1u, sizeof(*f->order))};
 	if (!f->piece || !f->order)
@@ -357,7 +355,7 @@ static int begin(struct flow *f, const struct mix_body *b, const double *cost, c
 	return 0;
 }
 
-int mix_flow(const struct mix_body *b, const double *cost, const uint32_t *heat, double *often)
+int branch_frequency(const struct loop_body *b, const double *cost, const uint32_t *heat, double *often)
 {
 	struct flow f;
 	double most = 0;

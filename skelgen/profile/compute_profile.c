@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The mixes of a trace's compute blocks: see mix.h. */
+/* The mixes of a trace's compute blocks: see compute_profile.h. */
 #include "skelgen/profile/compute_profile.h"
 
 #include <math.h>
@@ -12,33 +12,33 @@
 #define TRUST_MAX 50.0
 #define ALIKE     0.08   /* mixes that differ by less are one: sum of the differences of shares */
 #define ASLEEP    0.02   /* less is noise */
-#define WRONG     17.0   /* cycles of a branch that was guessed wrong */
+#define WRONG     17.0   /* cycles of a mispredicted branch */
 #define MISS      200.0  /* cycles of a miss of the last level */
 #define IN_FLIGHT 5.0    /* of these at once */
 
-/* What codes of simulation do on average: the first guess, where nothing was sampled. */
-const double skel_mix_default[CLASS_N] = {
+/* The average of simulation codes: taken where nothing was sampled. */
+const double compute_profile_default[CLASS_N] = {
 	[CLASS_INTEGER] = 0.20, [CLASS_INTEGER_CHAIN] = 0.05, [CLASS_BRANCH] = 0.05, [CLASS_SCALAR] = 0.10,
 	[CLASS_SCALAR_SHORT] = 0.05, [CLASS_SCALAR_CHAIN] = 0.10, [CLASS_VECTOR] = 0.10,
 	[CLASS_DIVIDE] = 0.03, [CLASS_LIBM] = 0.02, [CLASS_STREAM_L2] = 0.08, [CLASS_STREAM_L3] = 0.05,
 	[CLASS_STREAM_MEM] = 0.10, [CLASS_RANDOM_L2] = 0.03, [CLASS_RANDOM_L3] = 0.02, [CLASS_RANDOM_MEM] = 0.02,
 };
 
-static void mix_default(struct skel_mix *m)
+static void mix_default(struct profile_mix *m)
 {
-	*m = (struct skel_mix){.threads = 1, .doubt = 1};
-	memcpy(m->share, skel_mix_default, sizeof(m->share));
+	*m = (struct profile_mix){.threads = 1, .doubt = 1};
+	memcpy(m->share, compute_profile_default, sizeof(m->share));
 }
 
 /* ---- from sums to a mix ---- */
 
-static void shares_of(const struct mix_block *b, double *share)
+static void shares_of(const struct profile_block *b, double *share)
 {
 	for (int c = 0; c < CLASS_N; c++)
 		share[c] = b->n > 0 ? b->share[c] / b->n : 0;
 }
 
-/* Make the shares of some classes add up to `part`, those of the others to the rest. */
+/* Scale the shares of some classes to a sum of `part`, and the other shares to the rest. */
 static void set_part(double *share, const uint8_t *cls, uint32_t n, double part)
 {
 	double now = 0;
@@ -54,8 +54,8 @@ static void set_part(double *share, const uint8_t *cls, uint32_t n, double part)
 		share[c] *= in[c] ? part / now : now < 1 ? (1 - part) / (1 - now) : 0;
 }
 
-/* What counters say of branches and of memory goes before what was guessed from the code. */
-static void counters_apply(const struct mix_block *b, uint32_t have, double *share)
+/* Counters of branches and memory replace the estimate from the code. */
+static void counters_apply(const struct profile_block *b, uint32_t have, double *share)
 {
 	static const uint8_t branch[] = {CLASS_BRANCH},
 			     memory[] = {CLASS_STREAM_MEM, CLASS_RANDOM_MEM, CLASS_STRIDE_MEM};
@@ -69,12 +69,12 @@ static void counters_apply(const struct mix_block *b, uint32_t have, double *sha
 		set_part(share, branch, 1, fmin(0.95, v[TCOUNTER_BRANCH_MISSES] * WRONG / v[TCOUNTER_CYCLES]));
 }
 
-static struct mix_block sum_blocks(const struct mix_blocks *b)
+static struct profile_block sum_blocks(const struct profile_blocks *b)
 {
-	struct mix_block all = {0};
+	struct profile_block all = {0};
 
 	for (uint32_t i = 0; i < b->n_leaf; i++) {
-		const struct mix_block *k = &b->block[i];
+		const struct profile_block *k = &b->block[i];
 
 		all.n += k->n;
 		all.first += k->first;
@@ -86,7 +86,7 @@ static struct mix_block sum_blocks(const struct mix_blocks *b)
 			all.share[c] += k->share[c];
 		for (int c = 0; c < TCOUNTER_N; c++)
 			all.counter[c] += k->counter[c];
-		for (int l = 0; l < MIX_LEVELS; l++) {
+		for (int l = 0; l < PROFILE_LEVELS; l++) {
 			all.bytes[l] += k->bytes[l];
 			all.level[l] += k->level[l];
 		}
@@ -99,14 +99,14 @@ static struct mix_block sum_blocks(const struct mix_blocks *b)
 }
 
 /* How many samples the mean is worth: the more alike blocks are, beyond chance, the more (empirical Bayes). */
-static double trust_of(const struct mix_blocks *b, const double *mean)
+static double trust_of(const struct profile_blocks *b, const double *mean)
 {
 	double chance = 0, between = 0, n = 0, share[CLASS_N];
 
 	for (int c = 0; c < CLASS_N; c++)
 		chance += mean[c] * (1 - mean[c]);
 	for (uint32_t i = 0; i < b->n_leaf; i++) {
-		const struct mix_block *k = &b->block[i];
+		const struct profile_block *k = &b->block[i];
 		double differ = 0;
 
 		if (k->n < 2)
@@ -121,7 +121,7 @@ static double trust_of(const struct mix_blocks *b, const double *mean)
 	return fmin(TRUST_MAX, fmax(TRUST_MIN, chance / between));
 }
 
-static double threads_of(const struct mix_block *k)
+static double threads_of(const struct profile_block *k)
 {
 	double others = k->busy_ns - k->first_ns;
 
@@ -133,7 +133,7 @@ static double threads_of(const struct mix_block *k)
 	return 1 + others / k->first_ns;
 }
 
-static void mix_of(const struct mix_block *k, uint32_t counters, const double *mean, double trust, struct skel_mix *m)
+static void mix_of(const struct profile_block *k, uint32_t counters, const double *mean, double trust, struct profile_mix *m)
 {
 	double share[CLASS_N], sum = 0;
 
@@ -157,7 +157,7 @@ static void mix_of(const struct mix_block *k, uint32_t counters, const double *m
 /* ---- as many mixes as there is room for ---- */
 
 /* One thread is nothing like several, however few of the others: a block of one would get the start of a team. */
-static double distance(const struct skel_mix *a, const struct skel_mix *b)
+static double distance(const struct profile_mix *a, const struct profile_mix *b)
 {
 	double d = fabs(a->off_cpu - b->off_cpu) + 0.2 * fabs(a->threads - b->threads) +
 		   ((a->threads > 1) != (b->threads > 1) ? 1 : 0);
@@ -168,9 +168,9 @@ static double distance(const struct skel_mix *a, const struct skel_mix *b)
 }
 
 /* The mix of blocks that were not sampled: the program's mean, in full doubt. Made at the first need. */
-static uint32_t unknown_mix(struct skel_mixes *out, uint32_t *unknown)
+static uint32_t unknown_mix(struct compute_profile *out, uint32_t *unknown)
 {
-	if (!*unknown && out->n_mix < SKEL_MIXES_MAX) {
+	if (!*unknown && out->n_mix < PROFILE_MIXES_MAX) {
 		*unknown = out->n_mix++;
 		out->mix[*unknown] = out->mix[0];
 		out->mix[*unknown].doubt = 1;
@@ -181,7 +181,7 @@ static uint32_t unknown_mix(struct skel_mixes *out, uint32_t *unknown)
 }
 
 /* m joins a mix, each with its weight: the time that it stands for. */
-static void join(struct skel_mix *to, double *weight, const struct skel_mix *m, double w)
+static void join(struct profile_mix *to, double *weight, const struct profile_mix *m, double w)
 {
 	double all = *weight + w, k = all > 0 ? w / all : 0;
 
@@ -206,15 +206,15 @@ static int by_time(const void *a, const void *b)
 	return x->ns != y->ns ? (x->ns < y->ns ? 1 : -1) : (x->leaf > y->leaf) - (x->leaf < y->leaf);
 }
 
-static void assign(struct skel_mixes *out, const struct mix_blocks *b, const struct order *o, double trust,
+static void assign(struct compute_profile *out, const struct profile_blocks *b, const struct order *o, double trust,
 		   const double *mean)
 {
-	double weight[SKEL_MIXES_MAX] = {0};
+	double weight[PROFILE_MIXES_MAX] = {0};
 	uint32_t unknown = 0;
 
 	for (uint32_t i = 0; i < out->n_leaf; i++) {
-		const struct mix_block *k = &b->block[o[i].leaf];
-		struct skel_mix m = {0};
+		const struct profile_block *k = &b->block[o[i].leaf];
+		struct profile_mix m = {0};
 		uint32_t best = 0;
 		double near = INFINITY;
 
@@ -228,7 +228,7 @@ static void assign(struct skel_mixes *out, const struct mix_blocks *b, const str
 				near = distance(&out->mix[c], &m);
 				best = c;
 			}
-		if (near > ALIKE && out->n_mix < SKEL_MIXES_MAX) {
+		if (near > ALIKE && out->n_mix < PROFILE_MIXES_MAX) {
 			best = out->n_mix++;
 			out->mix[best] = m;
 			weight[best] = o[i].ns;
@@ -248,19 +248,19 @@ static double leaf_ns(const struct skel_tree *tree, const struct skel_times *tim
 	return ns;
 }
 
-static int group(const struct skel_tree *tree, const struct skel_times *times, const struct mix_blocks *b,
-		 struct skel_mixes *out)
+static int group(const struct skel_tree *tree, const struct skel_times *times, const struct profile_blocks *b,
+		 struct compute_profile *out)
 {
-	struct mix_block all = sum_blocks(b);
+	struct profile_block all = sum_blocks(b);
 	struct order *o = calloc(tree->n_leaf + 1u, sizeof(*o));
 	double mean[CLASS_N], trust;
 
 	if (!o)
 		return -1;
-	mix_of(&all, b->counters, skel_mix_default, TRUST_MIN, &out->mix[0]);
+	mix_of(&all, b->counters, compute_profile_default, TRUST_MIN, &out->mix[0]);
 	/* Blocks sleep each for itself: who was not seen asleep is not. */
 	out->mix[0].off_cpu = 0;
-	for (int l = 0; l < MIX_LEVELS; l++)
+	for (int l = 0; l < PROFILE_LEVELS; l++)
 		out->bytes[l] = all.level[l] > 0 ? all.bytes[l] / all.level[l] : 0;
 	out->row = all.rows > 0 ? all.chain / all.rows : 0;
 	out->vector_bits = all.vectors > 0 ? 8 * all.vector / all.vectors : 0;
@@ -275,9 +275,9 @@ static int group(const struct skel_tree *tree, const struct skel_times *times, c
 	return 0;
 }
 
-int skel_mix_collect(const struct skel_tree *tree, const struct skel_times *times, struct skel_mixes *out, struct errbuf *err)
+int compute_profile_collect(const struct skel_tree *tree, const struct skel_times *times, struct compute_profile *out, struct errbuf *err)
 {
-	struct mix_blocks b = {0};
+	struct profile_blocks b = {0};
 	int rv = -1;
 
 	memset(out, 0, sizeof(*out));
@@ -288,7 +288,7 @@ int skel_mix_collect(const struct skel_tree *tree, const struct skel_times *time
 	out->of_leaf = calloc(tree->n_leaf + 1u, sizeof(*out->of_leaf));
 	if (!out->of_leaf)
 		return err_set(err, "no memory for the mixes of %u calls", tree->n_leaf);
-	if (mix_blocks_collect(tree, &b, err) < 0)
+	if (profile_blocks_collect(tree, &b, err) < 0)
 		goto out;
 	if (b.n_ranks && group(tree, times, &b, out) < 0) {
 		err_set(err, "no memory for the mixes of %u calls", tree->n_leaf);
@@ -296,13 +296,13 @@ int skel_mix_collect(const struct skel_tree *tree, const struct skel_times *time
 	}
 	rv = 0;
 out:
-	mix_blocks_free(&b);
+	profile_blocks_free(&b);
 	if (rv < 0)
-		skel_mix_free(out);
+		compute_profile_free(out);
 	return rv;
 }
 
-void skel_mix_free(struct skel_mixes *m)
+void compute_profile_free(struct compute_profile *m)
 {
 	free(m->of_leaf);
 	m->of_leaf = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The character of a program's computation: for each compute block (the gap before a leaf of the merged tree) the share
- * of its time in each class of work, the time that it spent off the processor, and how many threads worked in it.
- * Learnt from hardware counters where the traced node had them, from samples of program counter and registers elsewhere,
- * decoded here. Blocks that behave alike share one mix.
+ * The character of a program's computation. A compute block is the gap before a leaf of the merged tree. Each block has the
+ * share of its time in each class of work, the time off the processor, and the number of threads that worked. The source are
+ * hardware counters where the traced node had them, else samples of program counter and registers, decoded here. Blocks that
+ * behave alike share one mix.
  * Source: algorithms, C.8.
  */
 #ifndef PRECEDENT_SKELGEN_PROFILE_COMPUTE_PROFILE_H
@@ -17,12 +17,12 @@
 #include "skelgen/timing/times.h"
 #include "skelgen/tree/tree.h"
 
-#define SKEL_MIXES_MAX 64
+#define PROFILE_MIXES_MAX 64
 
 /* Where data lie that the first-level cache does not hold. */
-enum { MIX_LEVEL_L2, MIX_LEVEL_L3, MIX_LEVEL_MEM, MIX_LEVELS };
+enum { PROFILE_L2, PROFILE_L3, PROFILE_MEM, PROFILE_LEVELS };
 
-struct skel_mix {
+struct profile_mix {
 	double share[CLASS_N];  /* of its time on the processor; the sum is 1 */
 	double off_cpu;         /* share of the gap's wall time spent asleep or waiting for files: 0 .. 1 */
 	double threads;         /* that worked at the same time, on average; 1: no threads */
@@ -30,22 +30,22 @@ struct skel_mix {
 	uint64_t n_sample;      /* samples that it rests on */
 };
 
-struct skel_mixes {
+struct compute_profile {
 	uint32_t n_mix;         /* at least 1: mix[0] is the whole program's mean (the default where there are no samples) */
-	struct skel_mix mix[SKEL_MIXES_MAX];
+	struct profile_mix mix[PROFILE_MIXES_MAX];
 	uint32_t n_leaf;
 	uint32_t *of_leaf;      /* by leaf_id: index in mix[] */
-	double bytes[MIX_LEVELS]; /* that a rank works on in each level, mean over the time spent there; 0: not known */
+	double bytes[PROFILE_LEVELS]; /* that a rank works on in each level, mean over the time spent there; 0: not known */
 	double row;             /* iterations after which chains of scalar arithmetic end, mean over their time; 0: not known */
 	double vector_bits;     /* of packed floating point, mean over its time; 0: not known */
 	const char *source;     /* a constant: "counters", "samples", "default" */
 };
 
 /* Shares of time of which nothing is known. */
-extern const double skel_mix_default[CLASS_N];
+extern const double compute_profile_default[CLASS_N];
 
 /* 0; also for a trace without samples (n_mix 1, doubt 1). -1 without memory. */
-int skel_mix_collect(const struct skel_tree *tree, const struct skel_times *times, struct skel_mixes *out, struct errbuf *err);
-void skel_mix_free(struct skel_mixes *m);
+int compute_profile_collect(const struct skel_tree *tree, const struct skel_times *times, struct compute_profile *out, struct errbuf *err);
+void compute_profile_free(struct compute_profile *m);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A rough processor: see mix_model.h. */
+/* A rough processor: see cost_model.h. */
 #include "skelgen/profile/cost_model.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "skelgen/profile/address_stride.h"
 #include "skelgen/profile/branch_frequency.h"
 #include "skelgen/profile/trip_count.h"
 
@@ -38,59 +39,59 @@ static const uint8_t random_class[LEVELS] = {CLASS_INTEGER, CLASS_RANDOM_L2, CLA
 static const struct {
 	double each, latency;
 	uint8_t cls;
-} cost_of[MIX_KINDS] = {
-	[MIX_NOTHING] = {0.1, 0, CLASS_INTEGER}, [MIX_MOVE] = {0.2, 0, CLASS_INTEGER},
-	[MIX_INTEGER] = {0.2, 1, CLASS_INTEGER}, [MIX_MULTIPLY] = {1, 3, CLASS_INTEGER},
-	[MIX_SCALAR] = {0.5, 4, CLASS_SCALAR}, [MIX_VECTOR] = {0.5, 4, CLASS_VECTOR},
-	[MIX_DIVIDE] = {5, 14, CLASS_DIVIDE}, [MIX_LIBM] = {40, 60, CLASS_LIBM}, [MIX_BRANCH] = {0.5, 0, CLASS_INTEGER},
-	[MIX_JUMP] = {0.5, 0, CLASS_INTEGER}, [MIX_CALL] = {1, 0, CLASS_INTEGER}, [MIX_RETURN] = {1, 0, CLASS_INTEGER},
+} cost_of[OP_KINDS] = {
+	[OP_NOTHING] = {0.1, 0, CLASS_INTEGER}, [OP_MOVE] = {0.2, 0, CLASS_INTEGER},
+	[OP_INTEGER] = {0.2, 1, CLASS_INTEGER}, [OP_MULTIPLY] = {1, 3, CLASS_INTEGER},
+	[OP_SCALAR] = {0.5, 4, CLASS_SCALAR}, [OP_VECTOR] = {0.5, 4, CLASS_VECTOR},
+	[OP_DIVIDE] = {5, 14, CLASS_DIVIDE}, [OP_LIBM] = {40, 60, CLASS_LIBM}, [OP_BRANCH] = {0.5, 0, CLASS_INTEGER},
+	[OP_JUMP] = {0.5, 0, CLASS_INTEGER}, [OP_CALL] = {1, 0, CLASS_INTEGER}, [OP_RETURN] = {1, 0, CLASS_INTEGER},
 };
 
-/* What a load or store was found to do. */
+/* The memory accesses of a load or store. */
 struct access {
-	struct mix_motion motion;
+	struct address_stride stride;
 	double bytes;  /* footprint; 0: unknown */
-	double reach;  /* that, or of all that goes in order when it does */
+	double reach;  /* of an access in order: the footprint of all accesses in order; else its own */
 	uint8_t level;
 };
 
 struct model {
-	const struct mix_body *b;
-	const struct mix_hit *hit;
+	const struct loop_body *b;
+	const struct loop_sample *hit;
 	uint32_t n;
 	const uint64_t *cache;
 	bool blocked;
 	struct access *access; /* by instruction */
-	uint64_t *address;     /* room for those of an instruction, */
-	uint64_t *all;         /* and for those of all that go in order */
+	uint64_t *address;     /* room for the addresses of an instruction, */
+	uint64_t *all;         /* and for the addresses of all accesses in order */
 	uint32_t n_all;
 	uint32_t *heat;        /* samples by instruction */
 	double *often;         /* how often it is executed, of the most frequent one */
 	double units[CLASS_N], memory[CLASS_N], chain[CLASS_N];
-	double wrong;          /* cycles of mispredicted branches, an iteration */
-	double row, row_waits; /* of a chain: iterations, and what is left of the waiting in one without end */
+	double mispredicted;   /* cycles of mispredicted branches, an iteration */
+	double row, row_waits; /* of a chain: iterations, and the waiting relative to an endless chain */
 	double shorts;         /* of the scalar work: the part in short loops */
 };
 
-static bool touches(const struct mix_op *op)
+static bool touches(const struct loop_op *op)
 {
 	return op->bytes && (op->load || op->store);
 }
 
 /* ---- addresses ---- */
 
-/* Registers that an instruction leaves with a value that is another's: a small step is none. */
-static uint64_t spoils(const struct mix_op *op)
+/* Registers that an instruction gives a new value; a small step does not count. */
+static uint64_t spoils(const struct loop_op *op)
 {
 	const uint64_t callers = 0x0fc7; /* ax cx dx si di r8 .. r11 */
 
-	if (op->kind == MIX_CALL)
+	if (op->kind == OP_CALL)
 		return callers;
-	return op->adds && op->add_reg == MIX_NO_REG ? 0 : op->writes;
+	return op->adds && op->add_reg == LOOP_NO_REG ? 0 : op->writes;
 }
 
-/* Do the registers at instruction p hold what instruction i has, had, or will have next? */
-static bool is_valid(const struct mix_body *b, uint32_t p, uint32_t i, uint64_t need)
+/* Do the registers at instruction p hold the values that instruction i sees, saw, or will see next? */
+static bool is_valid(const struct loop_body *b, uint32_t p, uint32_t i, uint64_t need)
 {
 	uint64_t spoilt = 0;
 
@@ -107,7 +108,7 @@ static bool is_valid(const struct mix_body *b, uint32_t p, uint32_t i, uint64_t 
 	return i <= p && !(spoilt & need);
 }
 
-static uint64_t value_of(const struct mix_hit *h, uint8_t r)
+static uint64_t value_of(const struct loop_sample *h, uint8_t r)
 {
 	return r < TSAMPLE_REGS ? h->reg[r] : 0;
 }
@@ -115,14 +116,14 @@ static uint64_t value_of(const struct mix_hit *h, uint8_t r)
 /* Addresses of instruction i over the samples, into m->address. */
 static uint32_t addresses(struct model *m, uint32_t i)
 {
-	const struct mix_op *op = &m->b->op[i];
+	const struct loop_op *op = &m->b->op[i];
 	uint64_t need = (op->base < TSAMPLE_REGS ? 1ull << op->base : 0) | (op->index < TSAMPLE_REGS ? 1ull << op->index : 0);
 	uint32_t n = 0;
 
-	if (op->index != MIX_NO_REG && op->index >= TSAMPLE_REGS)
+	if (op->index != LOOP_NO_REG && op->index >= TSAMPLE_REGS)
 		return 0; /* a gather: of vectors nothing is known */
 	for (uint32_t k = 0; k < m->n; k++) {
-		uint32_t p = mix_body_at(m->b, m->hit[k].offset);
+		uint32_t p = loop_body_at(m->b, m->hit[k].offset);
 		uint64_t at;
 
 		if (p == UINT32_MAX || !is_valid(m->b, p, i, need))
@@ -134,7 +135,7 @@ static uint32_t addresses(struct model *m, uint32_t i)
 	return n;
 }
 
-uint8_t mix_level(const uint64_t *cache, double bytes)
+uint8_t cost_model_level(const uint64_t *cache, double bytes)
 {
 	uint8_t level = L1;
 
@@ -145,60 +146,60 @@ uint8_t mix_level(const uint64_t *cache, double bytes)
 
 static uint8_t level_of(const struct model *m, double bytes)
 {
-	uint8_t level = mix_level(m->cache, bytes);
+	uint8_t level = cost_model_level(m->cache, bytes);
 
 	return m->blocked && level > L2 ? L2 : level;
 }
 
-/* The n addresses of an access, and which are in order to all of those. */
+/* The footprint of an access by its n addresses. Addresses in order are added to m->all. */
 static void find_access(struct model *m, uint32_t i, uint32_t n)
 {
 	struct access *a = &m->access[i];
-	bool even = a->motion.order == MIX_EVEN;
+	bool even = a->stride.order == STRIDE_EVEN;
 
 	if (even) {
 		memcpy(m->all + m->n_all, m->address, n * sizeof(*m->all));
 		m->n_all += n;
 	}
-	a->bytes = mix_footprint(m->address, n, LINE, even);
+	a->bytes = address_footprint(m->address, n, LINE, even);
 }
 
-/* What goes through memory in order shares the caches; what is met at random keeps its own place in them. */
+/* Accesses in order share the caches. Random accesses keep their own place in them. */
 static void find_levels(struct model *m)
 {
 	double streams;
 
 	for (uint32_t i = 0; i < m->b->n; i++) {
-		const struct mix_op *op = &m->b->op[i];
+		const struct loop_op *op = &m->b->op[i];
 		struct access *a = &m->access[i];
 
 		if (!touches(op))
 			continue;
-		a->motion = mix_motion_of(m->b, op, m->n ? m->hit[0].reg : NULL);
-		if (op->relative && op->index == MIX_NO_REG)
+		a->stride = address_stride_of(m->b, op, m->n ? m->hit[0].reg : NULL);
+		if (op->relative && op->index == LOOP_NO_REG)
 			continue;
 		find_access(m, i, addresses(m, i));
 	}
-	streams = mix_footprint(m->all, m->n_all, LINE, true);
+	streams = address_footprint(m->all, m->n_all, LINE, true);
 	for (uint32_t i = 0; i < m->b->n; i++) {
 		struct access *a = &m->access[i];
 		bool small = a->bytes < (double)m->cache[L1] / 2;
 
-		a->reach = a->motion.order == MIX_EVEN && !small ? fmax(a->bytes, streams) : a->bytes;
+		a->reach = a->stride.order == STRIDE_EVEN && !small ? fmax(a->bytes, streams) : a->bytes;
 		a->level = level_of(m, a->reach);
 	}
 }
 
 /* ---- memory ---- */
 
-/* Another instruction that came before in the body brings the same line. */
+/* Does an earlier instruction of the body bring the same line? */
 static bool is_brought(const struct model *m, uint32_t i)
 {
-	const struct mix_op *op = &m->b->op[i];
-	int64_t reach = llabs(m->access[i].motion.step) > LINE ? LINE : LINE / 2;
+	const struct loop_op *op = &m->b->op[i];
+	int64_t reach = llabs(m->access[i].stride.step) > LINE ? LINE : LINE / 2;
 
 	for (uint32_t k = 0; k < i; k++) {
-		const struct mix_op *o = &m->b->op[k];
+		const struct loop_op *o = &m->b->op[k];
 
 		if (touches(o) && o->base == op->base && o->index == op->index && o->scale == op->scale &&
 		    llabs(o->disp - op->disp) < reach && o->relative == op->relative)
@@ -209,16 +210,16 @@ static bool is_brought(const struct model *m, uint32_t i)
 
 static void add_access(struct model *m, uint32_t i)
 {
-	const struct mix_op *op = &m->b->op[i];
+	const struct loop_op *op = &m->b->op[i];
 	const struct access *a = &m->access[i];
-	double step = fabs((double)a->motion.step);
-	/* A line that is written is read first, and written back: which costs as much where what passes counts, in order. Of accesses
-	 * that wait for a line, each for its own, none waits for another to be back. */
+	double step = fabs((double)a->stride.step);
+	/* A written line is read first and written back, so that a stream of stores costs twice the bandwidth. Accesses that wait
+	 * for a line each do not wait for the write-back. */
 	double times = (op->store ? 2 : 1) * m->often[i];
 
-	if (a->motion.order == MIX_STILL || a->level == L1 || is_brought(m, i))
+	if (a->stride.order == STRIDE_NONE || a->level == L1 || is_brought(m, i))
 		return;
-	if (a->motion.order == MIX_WILD)
+	if (a->stride.order == STRIDE_IRREGULAR)
 		m->memory[random_class[a->level]] += m->often[i] * apart_cycles[a->level];
 	else if (step > STRIDE)
 		m->memory[a->level == MEMORY ? CLASS_STRIDE_MEM : stream_class[a->level]] += times * apart_cycles[a->level];
@@ -229,11 +230,11 @@ static void add_access(struct model *m, uint32_t i)
 /* ---- units and chains ---- */
 
 /* Moves of a vector's registers are part of the arithmetic on them. */
-static uint8_t class_of(const struct mix_op *op)
+static uint8_t class_of(const struct loop_op *op)
 {
-	uint64_t vectors = (op->reads | op->writes) >> MIX_REG_VECTOR & UINT32_MAX;
+	uint64_t vectors = (op->reads | op->writes) >> LOOP_REG_VECTOR & UINT32_MAX;
 
-	if (op->kind == MIX_MOVE && vectors)
+	if (op->kind == OP_MOVE && vectors)
 		return op->bytes >= 16 ? CLASS_VECTOR : CLASS_SCALAR;
 	return cost_of[op->kind].cls;
 }
@@ -241,19 +242,19 @@ static uint8_t class_of(const struct mix_op *op)
 /* Of the load alone, from when its address is known; 0: it loads nothing. */
 static double load_latency(const struct model *m, uint32_t i, uint8_t *cls)
 {
-	const struct mix_op *op = &m->b->op[i];
+	const struct loop_op *op = &m->b->op[i];
 	const struct access *a = &m->access[i];
 
 	*cls = class_of(op);
-	if (!op->load || op->kind == MIX_CALL || op->kind == MIX_RETURN)
+	if (!op->load || op->kind == OP_CALL || op->kind == OP_RETURN)
 		return 0;
-	if (a->motion.order != MIX_WILD || !a->motion.chained || a->level == L1)
+	if (a->stride.order != STRIDE_IRREGULAR || !a->stride.chained || a->level == L1)
 		return chained_cycles[L1];
 	*cls = random_class[a->level];
 	return chained_cycles[a->level];
 }
 
-/* When a value is there, and what it waited for. */
+/* The time at which a value is ready, and the classes of the latency until then. */
 struct ready {
 	double at, by[CLASS_N];
 };
@@ -261,21 +262,21 @@ struct ready {
 static double longest(const struct ready *r, uint32_t *which)
 {
 	*which = 0;
-	for (uint32_t i = 1; i < MIX_REGS; i++)
+	for (uint32_t i = 1; i < LOOP_REGS; i++)
 		if (r[i].at > r[*which].at)
 			*which = i;
 	return r[*which].at;
 }
 
-/* What an instruction makes is there when all that it needs is: what it loads so long after the address. */
+/* The result of an instruction is ready after its operands; a loaded operand is ready a latency after its address. */
 static struct ready made(const struct model *m, uint32_t i, const struct ready *reg)
 {
-	const struct mix_op *op = &m->b->op[i];
+	const struct loop_op *op = &m->b->op[i];
 	uint8_t cls = class_of(op), load_cls;
 	double load = load_latency(m, i, &load_cls);
 	struct ready now = {0};
 
-	for (uint32_t r = 0; r < MIX_REGS; r++) {
+	for (uint32_t r = 0; r < LOOP_REGS; r++) {
 		double more = op->bytes && (r == op->base || r == op->index) ? load : 0;
 
 		if (!(op->reads >> r & 1) || reg[r].at + more <= now.at)
@@ -289,7 +290,7 @@ static struct ready made(const struct model *m, uint32_t i, const struct ready *
 	return now;
 }
 
-/* What waits in a chain is not what keeps units busy. */
+/* Waiting in a chain has classes of its own. */
 static uint8_t chained(int c)
 {
 	switch (c) {
@@ -306,18 +307,18 @@ static uint8_t chained(int c)
 /* The chain of values: registers written in one iteration and read in the next. */
 static int find_chain(struct model *m)
 {
-	struct ready reg[MIX_REGS], *half, now;
+	struct ready reg[LOOP_REGS], *half, now;
 	double per = 0;
 	uint32_t last;
 
-	half = calloc(MIX_REGS, sizeof(*half));
+	half = calloc(LOOP_REGS, sizeof(*half));
 	if (!half)
 		return -1;
 	memset(reg, 0, sizeof(reg));
 	for (int round = 0; round < ROUNDS; round++) {
 		for (uint32_t i = 0; i < m->b->n; i++) {
 			now = made(m, i, reg);
-			for (uint32_t r = 0; r < MIX_REGS; r++)
+			for (uint32_t r = 0; r < LOOP_REGS; r++)
 				if (m->b->op[i].writes >> r & 1)
 					reg[r] = now;
 		}
@@ -339,24 +340,24 @@ static int find_chain(struct model *m)
 
 /* ---- branches ---- */
 
-/* Is what this branch looks at loaded or mixed in the loop? */
+/* Does this branch depend on data that are loaded or mixed in the loop? */
 static bool is_by_data(const struct model *m, uint32_t i)
 {
-	const struct mix_body *b = m->b;
+	const struct loop_body *b = m->b;
 
 	for (uint32_t k = 1; k <= b->n; k++) {
-		const struct mix_op *op = &b->op[(i + b->n - k) % b->n];
+		const struct loop_op *op = &b->op[(i + b->n - k) % b->n];
 
-		if (!(op->writes >> MIX_REG_FLAGS & 1))
+		if (!(op->writes >> LOOP_REG_FLAGS & 1))
 			continue;
-		if (op->load && m->access[op - b->op].motion.order != MIX_STILL)
+		if (op->load && m->access[op - b->op].stride.order != STRIDE_NONE)
 			return true;
-		for (uint8_t r = 0; r < MIX_REGS - 1; r++) {
-			struct mix_op use = {.base = r, .index = MIX_NO_REG, .bytes = 8};
+		for (uint8_t r = 0; r < LOOP_REGS - 1; r++) {
+			struct loop_op use = {.base = r, .index = LOOP_NO_REG, .bytes = 8};
 
 			if (!(op->reads >> r & 1))
 				continue;
-			if (r >= MIX_REG_VECTOR || mix_motion_of(b, &use, m->n ? m->hit[0].reg : NULL).order == MIX_WILD)
+			if (r >= LOOP_REG_VECTOR || address_stride_of(b, &use, m->n ? m->hit[0].reg : NULL).order == STRIDE_IRREGULAR)
 				return true;
 		}
 		return false;
@@ -367,18 +368,18 @@ static bool is_by_data(const struct model *m, uint32_t i)
 /* May a branch go either way? */
 static bool is_open(const struct model *m, uint32_t i)
 {
-	uint32_t t = m->b->op[i].kind == MIX_BRANCH ? mix_body_at(m->b, m->b->op[i].target) : UINT32_MAX;
+	uint32_t t = m->b->op[i].kind == OP_BRANCH ? loop_body_at(m->b, m->b->op[i].target) : UINT32_MAX;
 
-	return t != UINT32_MAX && t != i + 1 && is_by_data(m, i) && !mix_row_is_counted(m->b, i, m->n ? m->hit[0].reg : NULL);
+	return t != UINT32_MAX && t != i + 1 && is_by_data(m, i) && !trip_count_is_counted(m->b, i, m->n ? m->hit[0].reg : NULL);
 }
 
 /* A branch that data decide is mispredicted as often as it goes the way that is rarer. */
-static double find_wrong(const struct model *m)
+static double find_mispredicted(const struct model *m)
 {
 	double cycles = 0;
 
 	for (uint32_t i = 0; i < m->b->n; i++) {
-		double taken = is_open(m, i) ? mix_flow_taken(m->b, m->often, i) : 0;
+		double taken = is_open(m, i) ? branch_frequency_taken(m->b, m->often, i) : 0;
 
 		cycles += m->often[i] * fmin(taken, 1 - taken) * PENALTY;
 	}
@@ -396,11 +397,13 @@ static double total(const double *v)
 	return sum;
 }
 
-/* What a kernel does beside what its class says, or while it waits, in cycles of the units per cycle of the kernel, by the
- * same costs: so much less of it is left to the kernels of these classes. A class that is its own content: its share of a
- * kernel's time. scalar_chain: 5 operations, 2 moves, 2 integer instructions and a branch in the 16 cycles of 4 that wait, or fewer in short rows.
- * Of scalar and scalar_short both are counted from their code, 25 and 7 cycles by these costs in the 22 that the one takes and 11 and 9 in 8
- * of the other, and divided by the 1.4 that the first does at once. */
+/* Work of other classes that a kernel does beside its own or while it waits: cycles of the units per cycle of the kernel, by
+ * the costs above. So much less work is left to the kernels of these classes. The entry of a class for itself is its share of
+ * its kernel's time.
+ *
+ * scalar_chain: 5 operations, 2 moves, 2 integer instructions and a branch, in 16 cycles of a chain of 4 operations.
+ * scalar, scalar_short: counted from their code, divided by 1.4, the scalar operations of scalar at once. By the costs above
+ * scalar has 25 cycles of scalar and 7 of integer work in 22 cycles; scalar_short has 11 and 9 in 8 cycles. */
 static const struct {
 	double integer, scalar, vector;
 } content_of[CLASS_N] = {
@@ -417,14 +420,14 @@ static bool is_stream(int c)
 	return c == CLASS_STREAM_L2 || c == CLASS_STREAM_L3 || c == CLASS_STREAM_MEM;
 }
 
-/* What is left of a class's work, and the time that its kernel takes for it; what that kernel does beside is taken off. */
+/* The time that the kernel of a class takes for the rest of the class's work. */
 static double rest_of(double need, double content)
 {
 	return content > 0 ? fmax(0, need) / content : fmax(0, need);
 }
 
-/* Time by class when `scale` times the waiting is waited: kernels that wait do some of the units' work, the others the rest
- * of it. Returns the sum. */
+/* Time by class with `scale` times the waiting: kernels that wait do some of the units' work, the others the rest. Returns
+ * the sum. */
 static double fill(const struct model *m, const double *waits, double scale, double time[CLASS_N])
 {
 	double integer = m->units[CLASS_INTEGER], scalar = m->units[CLASS_SCALAR], vector = m->units[CLASS_VECTOR];
@@ -448,15 +451,15 @@ static double fill(const struct model *m, const double *waits, double scale, dou
 	return total(time);
 }
 
-/* The units do all of their work in any case: what a chain of values or the memory takes longer is waiting, which takes as much
- * of the time as is left of it. So a block of kernels has as many instructions as the program's. Of a memory that is
- * nearly as slow as the units a little is felt. */
+/* The units do all of their work in any case. If a chain of values or the memory takes longer than the units, the difference is
+ * waiting. So a block of kernels executes as many instructions as the program's. A memory that is nearly as slow as the units
+ * adds a little. */
 static void combine(const struct model *m, double share[CLASS_N])
 {
 	double units = total(m->units), chain = total(m->chain), memory = total(m->memory), core = fmax(units, chain);
 	double waits[CLASS_N] = {0}, most = fmax(core, memory), least = LEAST_WAIT, scale = MOST_WAIT, sum;
 	double weight = most > 0 ? pow(memory, SHARP) / (pow(core, SHARP) + pow(memory, SHARP)) : 0;
-	double wrong = m->wrong > 0 ? m->wrong / (m->wrong + most) : 0;
+	double wrong = m->mispredicted > 0 ? m->mispredicted / (m->mispredicted + most) : 0;
 
 	if (most <= 0) {
 		memset(share, 0, CLASS_N * sizeof(*share));
@@ -492,25 +495,25 @@ static int find_often(struct model *m)
 		return -1;
 	for (uint32_t i = 0; i < m->b->n; i++)
 		cost[i] = cost_of[m->b->op[i].kind].each;
-	rv = mix_flow(m->b, cost, m->heat, m->often);
+	rv = branch_frequency(m->b, cost, m->heat, m->often);
 	free(cost);
-	m->wrong = rv == 0 && m->b->is_loop && m->n >= LEAST_MET ? find_wrong(m) : 0;
+	m->mispredicted = rv == 0 && m->b->is_loop && m->n >= LEAST_MET ? find_mispredicted(m) : 0;
 	return rv;
 }
 
-/* Of the scalar work, what lies in short loops: there are more branches than long loops and integer work would have. By what
- * is executed in the three kernels: branches and integer instructions for each operation, and the latter for each branch. */
+/* The part of the scalar work that lies in short loops: these have more branches than long loops and integer work. The constants
+ * are those of the three kernels: branches and integer instructions for each operation, and integer instructions a branch. */
 static double short_part(const struct model *m)
 {
 	const double in_long = 0.14, integer_in_long = 0.43, in_short = 0.5, integer_in_short = 1, per_branch = 4.7;
 	double branches = 0, scalar = 0, integer = 0, more;
 
 	for (uint32_t i = 0; i < m->b->n; i++) {
-		const struct mix_op *op = &m->b->op[i];
+		const struct loop_op *op = &m->b->op[i];
 
-		if (mix_flow_leaves(op))
+		if (branch_frequency_leaves(op))
 			branches += m->often[i];
-		else if (op->kind == MIX_SCALAR)
+		else if (op->kind == OP_SCALAR)
 			scalar += m->often[i];
 		else if (class_of(op) == CLASS_INTEGER)
 			integer += m->often[i];
@@ -521,16 +524,16 @@ static double short_part(const struct model *m)
 	return fmin(1, fmax(0, more / (in_short - in_long - (integer_in_short - integer_in_long) / per_branch)));
 }
 
-/* By what is known of it, or by these samples. -1: no memory. */
-static int find_course(struct model *m, const struct mix_course *course)
+/* The given frequencies, or those by these samples. -1: no memory. */
+static int find_branches(struct model *m, const struct cost_model_branches *branches)
 {
-	if (course && course->found) {
-		memcpy(m->often, course->often, m->b->n * sizeof(*m->often));
-		m->wrong = course->wrong;
+	if (branches && branches->known) {
+		memcpy(m->often, branches->often, m->b->n * sizeof(*m->often));
+		m->mispredicted = branches->mispredicted;
 		return 0;
 	}
 	for (uint32_t i = 0; i < m->n; i++) {
-		uint32_t p = mix_body_at(m->b, m->hit[i].offset);
+		uint32_t p = loop_body_at(m->b, m->hit[i].offset);
 
 		if (p != UINT32_MAX)
 			m->heat[p]++;
@@ -542,31 +545,31 @@ static int find_course(struct model *m, const struct mix_course *course)
 static int weigh(struct model *m)
 {
 	for (uint32_t i = 0; i < m->b->n; i++) {
-		const struct mix_op *op = &m->b->op[i];
+		const struct loop_op *op = &m->b->op[i];
 
 		m->units[class_of(op)] += m->often[i] * cost_of[op->kind].each;
 		if (touches(op))
 			add_access(m, i);
 	}
 	m->shorts = short_part(m);
-	m->row = mix_row(m->b, m->hit, m->n);
-	m->row_waits = mix_row_waits(m->row, m->b->n);
+	m->row = trip_count(m->b, m->hit, m->n);
+	m->row_waits = trip_count_waits(m->row, m->b->n);
 	return m->b->is_loop ? find_chain(m) : 0;
 }
 
 /* How much memory lies behind each level, and how wide the arithmetic is that there is most of. */
-static void find_bytes(const struct model *m, struct mix_use *use)
+static void find_bytes(const struct model *m, struct cost_model_result *use)
 {
 	double n = 0, sum = 0;
 
 	memset(use->bytes, 0, sizeof(use->bytes));
 	for (uint32_t i = 0; i < m->b->n; i++) {
-		const struct mix_op *op = &m->b->op[i];
+		const struct loop_op *op = &m->b->op[i];
 		const struct access *a = &m->access[i];
 
-		if (touches(op) && a->level > L1 && a->motion.order != MIX_STILL)
+		if (touches(op) && a->level > L1 && a->stride.order != STRIDE_NONE)
 			use->bytes[a->level - L2] = fmax(use->bytes[a->level - L2], a->reach);
-		if (op->kind == MIX_VECTOR && op->vector) {
+		if (op->kind == OP_VECTOR && op->vector) {
 			n++;
 			sum += op->vector;
 		}
@@ -574,8 +577,8 @@ static void find_bytes(const struct model *m, struct mix_use *use)
 	use->vector = n > 0 ? sum / n : 0;
 }
 
-int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const uint64_t *cache, bool blocked,
-	      struct mix_course *course, struct mix_use *use)
+int cost_model(const struct loop_body *b, const struct loop_sample *hit, uint32_t n, const uint64_t *cache, bool blocked,
+	      struct cost_model_branches *branches, struct cost_model_result *use)
 {
 	struct model m = {.b = b, .hit = hit, .n = n < HITS_MAX ? n : HITS_MAX, .cache = cache, .blocked = blocked};
 	int rv = -1;
@@ -588,14 +591,14 @@ int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, c
 	if (!m.access || !m.heat || !m.often || !m.address || !m.all)
 		goto out;
 	find_levels(&m);
-	if (find_course(&m, course) == 0 && weigh(&m) == 0) {
+	if (find_branches(&m, branches) == 0 && weigh(&m) == 0) {
 		combine(&m, use->share);
 		find_bytes(&m, use);
 		use->row = m.row;
-		if (course && !course->found) {
-			memcpy(course->often, m.often, b->n * sizeof(*m.often));
-			course->wrong = m.wrong;
-			course->found = true;
+		if (branches && !branches->known) {
+			memcpy(branches->often, m.often, b->n * sizeof(*m.often));
+			branches->mispredicted = m.mispredicted;
+			branches->known = true;
 		}
 		rv = 0;
 	}

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the time of a piece of code goes to, by class of work: from its instructions, and from the registers at the
- * samples that lie in it.
+ * The time of a piece of code by class of work, from its instructions and from the registers at its samples.
  *
- * A processor in rough strokes: the time of an iteration is the longest of what the units need (their throughput), what
- * the longest chain of values from one iteration to the next needs (latencies), and what the memory needs; what the latter two
- * take longer than the units is waiting; mispredicted branches come on top. A loop with branches executes its
- * pieces as often as samples met them (mix_flow.h). Kernels do other things beside what their class says, and while they wait: that much is taken off what the others are
- * given, so that the kernels together execute about as many instructions of each kind as the program does in the same time, which is
- * what a processor that weighs them in another way charges. The level that a load or store reaches follows from the range of
- * addresses that the samples found (of n samples in a range, their span is (n - 1) / (n + 1) of it; where addresses repeat, from how
- * often they do); whether in order, in strides or without order, from how the loop moves the address's registers.
- * The range of addresses is also how much memory a kernel of the skeleton has to work on to meet the same caches.
+ * The model is a processor in rough strokes. The time of an iteration is the longest of three:
+ * - the throughput of the units,
+ * - the latency of the longest chain of values from one iteration to the next,
+ * - the time of the memory accesses.
+ * If a chain or the memory takes longer than the units, the difference is waiting.
+ *
+ * Mispredicted branches come on top. A branch that depends on data is mispredicted as often as it goes the rarer of its two ways
+ * (branch_frequency.h). Each misprediction costs PENALTY cycles.
+ *
+ * Kernels also do work of other classes, beside their own or while they wait. This work is taken off the other classes. So the
+ * kernels together execute about as many instructions of each kind as the program does in the same time.
+ *
+ * The level of a load or store follows from the footprint of its addresses at the samples. If n samples lie in a range at random,
+ * their span is (n - 1) / (n + 1) of the range. Repeated addresses also tell the number of addresses. The stride of the
+ * address tells streams, strides and random accesses apart (address_stride.h). The footprint is also the memory that a kernel of
+ * the skeleton works on, so that the kernel meets the same caches.
  * Source: algorithms, C.8.
  */
 #ifndef PRECEDENT_SKELGEN_PROFILE_COST_MODEL_H
@@ -24,46 +30,27 @@
 #include "skelgen/profile/loop_disasm.h"
 #include "skelgen/runtime/classes.h"
 
-/* A sample in the body: where, and its registers (borrowed). */
-struct mix_hit {
-	uint64_t offset;
-	const uint64_t *reg;
-};
-
-/* What the time goes to, how much memory lies behind it, and how wide the arithmetic is. */
-struct mix_use {
+/* Classes of the time, memory worked on, and width of the arithmetic. */
+struct cost_model_result {
 	double share[CLASS_N];
-	double bytes[MIX_LEVELS]; /* worked on in each level; 0: none there */
+	double bytes[PROFILE_LEVELS]; /* worked on in each level; 0: none there */
 	double row;               /* iterations after which scalar chains end; 0: not known */
 	double vector;            /* bytes of packed floating point; 0: there is none */
 };
 
-/* How a body is gone through. */
-struct mix_course {
-	bool found;
-	double *often; /* room for as many as it has instructions: how often each is executed, of the most frequent one */
-	double wrong;  /* cycles of mispredicted branches, an iteration of the most frequent instruction */
+/* How often the instructions of a body are executed. */
+struct cost_model_branches {
+	bool known;
+	double *often;       /* by instruction: executions, relative to the most frequent instruction. The caller makes the room. */
+	double mispredicted; /* cycles of mispredicted branches, for each execution of that instruction */
 };
 
-/* cache: bytes of three levels. blocked: a library that keeps what it works on in the first level. course: by more samples of that body,
- * or, if it is not found yet, out; NULL: not asked for. -1 without memory. */
-int mix_model(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const uint64_t *cache, bool blocked,
-	      struct mix_course *course, struct mix_use *use);
+/* hit: n samples in the body. cache: bytes of three levels. blocked: code of a library that keeps its data in the first-level
+ * cache. branches: used if known; else filled from these samples; may be NULL. use: out. Returns 0, or -1 without memory. */
+int cost_model(const struct loop_body *b, const struct loop_sample *hit, uint32_t n, const uint64_t *cache, bool blocked,
+	      struct cost_model_branches *branches, struct cost_model_result *use);
 
 /* The level that holds so many bytes: 0 the first, TSAMPLE_LEVELS memory. */
-uint8_t mix_level(const uint64_t *cache, double bytes);
-
-/* How a register or an address changes from one iteration to the next. */
-enum mix_order { MIX_STILL, MIX_EVEN, MIX_WILD };
-struct mix_motion {
-	uint8_t order;
-	bool chained;  /* wild: found by a load from where the one before led */
-	int64_t step;  /* even: bytes an iteration */
-};
-struct mix_motion mix_motion_of(const struct mix_body *b, const struct mix_op *op, const uint64_t *reg);
-
-/* Bytes that addresses (which are put in order) come from. grain: bytes, a power of two, of the pieces that are met as wholes: a line,
- * or more. in_order: of what goes through memory, not of what jumps about in it. */
-double mix_footprint(uint64_t *address, uint32_t n, uint64_t grain, bool in_order);
+uint8_t cost_model_level(const uint64_t *cache, double bytes);
 
 #endif

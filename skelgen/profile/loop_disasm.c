@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Decoding, and the loop around a place: see mix_code.h. */
+/* Decoding, and the loop around a place: see loop_disasm.h. */
 #include "skelgen/profile/loop_disasm.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static const struct trace_code *code_of(const struct trace_samples *s, uint32_t 
 
 /* ---- one instruction ---- */
 
-/* The number of a register in the bits, MIX_NO_REG for those that do not matter. */
+/* The bit number of a register; LOOP_NO_REG: a register that does not matter. */
 static uint8_t reg_number(ZydisRegister r)
 {
 	ZydisRegister full = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
@@ -42,15 +42,15 @@ static uint8_t reg_number(ZydisRegister r)
 	if (full >= ZYDIS_REGISTER_RAX && full <= ZYDIS_REGISTER_R15)
 		return (uint8_t)(full - ZYDIS_REGISTER_RAX);
 	if (full >= ZYDIS_REGISTER_ZMM0 && full <= ZYDIS_REGISTER_ZMM31)
-		return (uint8_t)(MIX_REG_VECTOR + full - ZYDIS_REGISTER_ZMM0);
+		return (uint8_t)(LOOP_REG_VECTOR + full - ZYDIS_REGISTER_ZMM0);
 	if (r == ZYDIS_REGISTER_RFLAGS || r == ZYDIS_REGISTER_EFLAGS || r == ZYDIS_REGISTER_FLAGS)
-		return MIX_REG_FLAGS;
-	return MIX_NO_REG;
+		return LOOP_REG_FLAGS;
+	return LOOP_NO_REG;
 }
 
 static uint64_t reg_bit(uint8_t number)
 {
-	return number == MIX_NO_REG ? 0 : 1ull << number;
+	return number == LOOP_NO_REG ? 0 : 1ull << number;
 }
 
 static bool has_end(const char *name, const char *end)
@@ -78,17 +78,17 @@ static uint8_t vector_kind(const char *name)
 					    "orp", NULL};
 
 	if (starts(name, move))
-		return MIX_MOVE;
+		return OP_MOVE;
 	if (strstr(name, "div") || strstr(name, "sqrt"))
-		return MIX_DIVIDE;
+		return OP_DIVIDE;
 	if (starts(name, blend) || name[name[0] == 'v'] == 'p') /* packed integers too */
-		return MIX_VECTOR;
+		return OP_VECTOR;
 	if (has_end(name, "pd") || has_end(name, "ps"))
-		return MIX_VECTOR;
+		return OP_VECTOR;
 	if (has_end(name, "sd") || has_end(name, "ss") || strstr(name, "comi") || !strncmp(name, "cvt", 3) ||
 	    !strncmp(name, "vcvt", 4))
-		return MIX_SCALAR;
-	return MIX_VECTOR;
+		return OP_SCALAR;
+	return OP_VECTOR;
 }
 
 static uint8_t x87_kind(const char *name)
@@ -97,10 +97,10 @@ static uint8_t x87_kind(const char *name)
 	static const char *const slow[] = {"fsin", "fcos", "fptan", "fpatan", "f2xm1", "fyl2x", "fscale", "fprem", NULL};
 
 	if (starts(name, slow))
-		return MIX_LIBM;
+		return OP_LIBM;
 	if (strstr(name, "div") || strstr(name, "sqrt"))
-		return MIX_DIVIDE;
-	return starts(name, move) ? MIX_MOVE : MIX_SCALAR;
+		return OP_DIVIDE;
+	return starts(name, move) ? OP_MOVE : OP_SCALAR;
 }
 
 static uint8_t kind_of(const ZydisDecodedInstruction *in, bool vectors)
@@ -109,15 +109,15 @@ static uint8_t kind_of(const ZydisDecodedInstruction *in, bool vectors)
 
 	switch (in->meta.category) {
 	case ZYDIS_CATEGORY_COND_BR:
-		return MIX_BRANCH;
+		return OP_BRANCH;
 	case ZYDIS_CATEGORY_UNCOND_BR:
-		return MIX_JUMP;
+		return OP_JUMP;
 	case ZYDIS_CATEGORY_CALL: case ZYDIS_CATEGORY_SYSCALL:
-		return MIX_CALL;
+		return OP_CALL;
 	case ZYDIS_CATEGORY_RET:
-		return MIX_RETURN;
+		return OP_RETURN;
 	case ZYDIS_CATEGORY_NOP: case ZYDIS_CATEGORY_WIDENOP: case ZYDIS_CATEGORY_PREFETCH:
-		return MIX_NOTHING;
+		return OP_NOTHING;
 	case ZYDIS_CATEGORY_X87_ALU:
 		return x87_kind(name);
 	default:
@@ -129,13 +129,13 @@ static uint8_t kind_of(const ZydisDecodedInstruction *in, bool vectors)
 	case ZYDIS_MNEMONIC_MOV: case ZYDIS_MNEMONIC_MOVSX: case ZYDIS_MNEMONIC_MOVSXD: case ZYDIS_MNEMONIC_MOVZX:
 	case ZYDIS_MNEMONIC_PUSH: case ZYDIS_MNEMONIC_POP: case ZYDIS_MNEMONIC_MOVSB: case ZYDIS_MNEMONIC_MOVSD:
 	case ZYDIS_MNEMONIC_MOVSQ: case ZYDIS_MNEMONIC_STOSB: case ZYDIS_MNEMONIC_STOSD: case ZYDIS_MNEMONIC_STOSQ:
-		return MIX_MOVE;
+		return OP_MOVE;
 	case ZYDIS_MNEMONIC_DIV: case ZYDIS_MNEMONIC_IDIV:
-		return MIX_DIVIDE;
+		return OP_DIVIDE;
 	case ZYDIS_MNEMONIC_IMUL: case ZYDIS_MNEMONIC_MUL: case ZYDIS_MNEMONIC_MULX:
-		return MIX_MULTIPLY;
+		return OP_MULTIPLY;
 	default:
-		return MIX_INTEGER;
+		return OP_INTEGER;
 	}
 }
 
@@ -143,18 +143,18 @@ static uint8_t kind_of(const ZydisDecodedInstruction *in, bool vectors)
 static uint8_t string_kind(const ZydisDecodedInstruction *in)
 {
 	if (in->meta.category != ZYDIS_CATEGORY_STRINGOP || !(in->attributes & ZYDIS_ATTRIB_HAS_REP))
-		return MIX_NO_STRING;
+		return STRING_NONE;
 	switch (in->mnemonic) {
 	case ZYDIS_MNEMONIC_STOSB: case ZYDIS_MNEMONIC_STOSW: case ZYDIS_MNEMONIC_STOSD: case ZYDIS_MNEMONIC_STOSQ:
-		return MIX_FILL;
+		return STRING_FILL;
 	case ZYDIS_MNEMONIC_MOVSB: case ZYDIS_MNEMONIC_MOVSW: case ZYDIS_MNEMONIC_MOVSD: case ZYDIS_MNEMONIC_MOVSQ:
-		return MIX_COPY;
+		return STRING_COPY;
 	default:
-		return MIX_NO_STRING;
+		return STRING_NONE;
 	}
 }
 
-static void take_memory(const ZydisDecodedOperand *o, struct mix_op *op)
+static void take_memory(const ZydisDecodedOperand *o, struct loop_op *op)
 {
 	op->base = reg_number(o->mem.base);
 	op->index = reg_number(o->mem.index);
@@ -172,16 +172,16 @@ static void take_memory(const ZydisDecodedOperand *o, struct mix_op *op)
 	op->bytes = (uint8_t)(o->size / 8 > 64 ? 64 : o->size / 8 ? o->size / 8 : 8);
 }
 
-/* add r, 8 and its like: the only thing that moves a register through memory evenly. */
-static void take_step(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o, struct mix_op *op)
+/* Steps such as add r, 8: only these move a register evenly. */
+static void take_step(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o, struct loop_op *op)
 {
 	bool minus = in->mnemonic == ZYDIS_MNEMONIC_SUB;
-	uint8_t dest = o[0].type == ZYDIS_OPERAND_TYPE_REGISTER ? reg_number(o[0].reg.value) : MIX_NO_REG;
+	uint8_t dest = o[0].type == ZYDIS_OPERAND_TYPE_REGISTER ? reg_number(o[0].reg.value) : LOOP_NO_REG;
 
-	if (dest == MIX_NO_REG)
+	if (dest == LOOP_NO_REG)
 		return;
-	if (op->kind == MIX_MOVE && in->operand_count_visible == 2 && o[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-	    dest < MIX_REG_VECTOR && reg_number(o[1].reg.value) < MIX_REG_VECTOR)
+	if (op->kind == OP_MOVE && in->operand_count_visible == 2 && o[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    dest < LOOP_REG_VECTOR && reg_number(o[1].reg.value) < LOOP_REG_VECTOR)
 		op->copy_of = reg_number(o[1].reg.value);
 	if (in->mnemonic == ZYDIS_MNEMONIC_MOV && o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o[0].size >= 32) {
 		op->sets = true;
@@ -198,14 +198,14 @@ static void take_step(const ZydisDecodedInstruction *in, const ZydisDecodedOpera
 	} else if (in->mnemonic == ZYDIS_MNEMONIC_ADD && o[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
 		op->adds = true;
 		op->add_reg = reg_number(o[1].reg.value);
-	} else if (op->lea && op->base == dest && op->index == MIX_NO_REG) {
+	} else if (op->lea && op->base == dest && op->index == LOOP_NO_REG) {
 		op->adds = true;
 		op->add = op->disp;
 	}
 }
 
-/* What a loop's end may be told by: registers compared, with each other or a number, or counted to zero. */
-static void take_look(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o, struct mix_op *op)
+/* Instructions that may end a loop: registers compared with each other or with a number, or counted to zero. */
+static void take_look(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o, struct loop_op *op)
 {
 	bool two = in->operand_count_visible == 2, number = two && o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 
@@ -222,7 +222,7 @@ static void take_look(const ZydisDecodedInstruction *in, const ZydisDecodedOpera
 		op->against_known = true;
 		break;
 	case ZYDIS_MNEMONIC_ADD: case ZYDIS_MNEMONIC_SUB: case ZYDIS_MNEMONIC_DEC:
-		if (!op->adds || op->add_reg != MIX_NO_REG)
+		if (!op->adds || op->add_reg != LOOP_NO_REG)
 			return;
 		op->against_known = true;
 		break;
@@ -232,7 +232,7 @@ static void take_look(const ZydisDecodedInstruction *in, const ZydisDecodedOpera
 	op->looks = (uint8_t)(o[0].size / 8);
 }
 
-static bool decode(const ZydisDecoder *d, const struct trace_code *c, uint64_t offset, struct mix_op *op)
+static bool decode(const ZydisDecoder *d, const struct trace_code *c, uint64_t offset, struct loop_op *op)
 {
 	ZydisDecodedInstruction in;
 	ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
@@ -241,8 +241,8 @@ static bool decode(const ZydisDecoder *d, const struct trace_code *c, uint64_t o
 
 	if (at >= c->len || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(d, c->bytes + at, c->len - at, &in, o)))
 		return false;
-	*op = (struct mix_op){.offset = offset, .len = in.length, .base = MIX_NO_REG, .index = MIX_NO_REG,
-			      .add_reg = MIX_NO_REG, .copy_of = MIX_NO_REG,
+	*op = (struct loop_op){.offset = offset, .len = in.length, .base = LOOP_NO_REG, .index = LOOP_NO_REG,
+			      .add_reg = LOOP_NO_REG, .copy_of = LOOP_NO_REG,
 			      .target = UINT64_MAX};
 	for (int i = 0; i < in.operand_count; i++) {
 		if (o[i].type == ZYDIS_OPERAND_TYPE_REGISTER) {
@@ -252,7 +252,7 @@ static bool decode(const ZydisDecoder *d, const struct trace_code *c, uint64_t o
 				op->reads |= reg_bit(r);
 			if (o[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
 				op->writes |= reg_bit(r);
-			if (r == MIX_NO_REG || r < MIX_REG_VECTOR || r >= MIX_REG_FLAGS)
+			if (r == LOOP_NO_REG || r < LOOP_REG_VECTOR || r >= LOOP_REG_FLAGS)
 				continue;
 			vectors = true;
 			if (o[i].size / 8 > op->vector && o[i].size <= 512)
@@ -283,10 +283,10 @@ static bool decode(const ZydisDecoder *d, const struct trace_code *c, uint64_t o
 /* The first branch behind a place that goes back to it or before it: the end of the innermost loop. */
 static bool find_loop(const ZydisDecoder *d, const struct trace_code *c, uint64_t place, uint64_t *head, uint64_t *end)
 {
-	struct mix_op op;
+	struct loop_op op;
 
 	for (uint64_t at = place; at < place + REACH && decode(d, c, at, &op); at += op.len)
-		if ((op.kind == MIX_BRANCH || op.kind == MIX_JUMP) && op.target <= place &&
+		if ((op.kind == OP_BRANCH || op.kind == OP_JUMP) && op.target <= place &&
 		    op.target + REACH >= place && op.target >= c->offset) {
 			*head = op.target;
 			*end = at;
@@ -298,49 +298,49 @@ static bool find_loop(const ZydisDecoder *d, const struct trace_code *c, uint64_
 /* Compilers put unlikely arms behind the loop: a branch leads there, a jump leads back. */
 static uint64_t find_arms(const ZydisDecoder *d, const struct trace_code *c, uint64_t head, uint64_t end)
 {
-	struct mix_op op, arm;
+	struct loop_op op, arm;
 	uint64_t last = end;
 
 	for (uint64_t at = head; at <= end && decode(d, c, at, &op); at += op.len) {
-		if (op.kind != MIX_BRANCH || op.target <= last || op.target > end + ARM_REACH)
+		if (op.kind != OP_BRANCH || op.target <= last || op.target > end + ARM_REACH)
 			continue;
 		for (uint64_t k = op.target; k < op.target + ARM_REACH && decode(d, c, k, &arm); k += arm.len) {
-			if (arm.kind == MIX_RETURN || (arm.kind == MIX_JUMP && (arm.target < head || arm.target > end)))
+			if (arm.kind == OP_RETURN || (arm.kind == OP_JUMP && (arm.target < head || arm.target > end)))
 				break;
-			if ((arm.kind == MIX_JUMP || arm.kind == MIX_BRANCH) && arm.target >= head && arm.target <= end)
+			if ((arm.kind == OP_JUMP || arm.kind == OP_BRANCH) && arm.target >= head && arm.target <= end)
 				last = k;
-			if (arm.kind == MIX_JUMP)
+			if (arm.kind == OP_JUMP)
 				break;
 		}
 	}
 	return last;
 }
 
-/* Is what lies from `from` to the loop's head an arm of the loop, which is placed before it? Then it leads there, and nothing that comes
- * behind the loop leads to it: that would be the loop around. */
+/* Is the code from `from` to the loop's head an arm of the loop, placed before it? An arm falls into the head, and no code behind
+ * the loop leads to it: else it belongs to the loop around. */
 static bool is_arm_ahead(const ZydisDecoder *d, const struct trace_code *c, uint64_t from, uint64_t head, uint64_t end)
 {
 	uint64_t at = from;
-	struct mix_op op;
+	struct loop_op op;
 
 	for (; at < head && decode(d, c, at, &op); at += op.len)
-		if (op.kind == MIX_RETURN || op.kind == MIX_JUMP)
+		if (op.kind == OP_RETURN || op.kind == OP_JUMP)
 			return false;
 	if (at != head)
 		return false;
 	for (at = end; at < end + REACH && decode(d, c, at, &op); at += op.len)
-		if ((op.kind == MIX_BRANCH || op.kind == MIX_JUMP) && op.target >= from && op.target < head)
+		if ((op.kind == OP_BRANCH || op.kind == OP_JUMP) && op.target >= from && op.target < head)
 			return false;
 	return true;
 }
 
-/* Loops that overlap are one: compilers copy a loop's test to the end of each arm, and "continue" leads to the head before it ends. */
+/* Loops that overlap are one: compilers copy a loop's test to the end of each arm, and "continue" leads to the head early. */
 static bool grow(const ZydisDecoder *d, const struct trace_code *c, uint64_t *head, uint64_t *end)
 {
-	struct mix_op op;
+	struct loop_op op;
 
 	for (uint64_t at = *head; at < *end + ARM_REACH && decode(d, c, at, &op); at += op.len) {
-		if (op.kind != MIX_BRANCH && op.kind != MIX_JUMP)
+		if (op.kind != OP_BRANCH && op.kind != OP_JUMP)
 			continue;
 		if (at <= *end && op.target < *head && op.target >= c->offset &&
 		    (op.target + TEST >= *head || (op.target + ARM_REACH >= *head && is_arm_ahead(d, c, op.target, *head, *end)))) {
@@ -355,11 +355,11 @@ static bool grow(const ZydisDecoder *d, const struct trace_code *c, uint64_t *he
 	return false;
 }
 
-/* The earliest point before a place from which decoding comes by it; the place itself: there is none. */
+/* The earliest point before a place from which decoding meets the place; the place itself if there is none. */
 static uint64_t find_begin(const ZydisDecoder *d, const struct trace_code *c, uint64_t place)
 {
 	uint64_t from = place - c->offset > SYNC ? place - SYNC : c->offset, at;
-	struct mix_op op;
+	struct loop_op op;
 
 	for (; from < place; from++) {
 		for (at = from; at < place && decode(d, c, at, &op); at += op.len)
@@ -370,15 +370,15 @@ static uint64_t find_begin(const ZydisDecoder *d, const struct trace_code *c, ui
 	return from;
 }
 
-static void find_before(const ZydisDecoder *d, const struct trace_code *c, uint64_t head, struct mix_body *b)
+static void find_before(const ZydisDecoder *d, const struct trace_code *c, uint64_t head, struct loop_body *b)
 {
-	struct mix_op op[SYNC];
+	struct loop_op op[SYNC];
 	uint32_t n = 0;
 
 	b->n_before = 0;
 	for (uint64_t at = find_begin(d, c, head); at < head && decode(d, c, at, &op[n]); at += op[n++].len)
 		;
-	for (; n-- > 0 && b->n_before < MIX_BEFORE && op[n].kind != MIX_JUMP && op[n].kind != MIX_RETURN; b->n_before++)
+	for (; n-- > 0 && b->n_before < LOOP_BEFORE && op[n].kind != OP_JUMP && op[n].kind != OP_RETURN; b->n_before++)
 		b->before[b->n_before] = op[n];
 }
 
@@ -394,28 +394,28 @@ static bool find_whole_loop(const ZydisDecoder *d, const struct trace_code *c, u
 	return true;
 }
 
-static bool decode_range(const ZydisDecoder *d, const struct trace_code *c, uint64_t from, uint64_t last, struct mix_body *b)
+static bool decode_range(const ZydisDecoder *d, const struct trace_code *c, uint64_t from, uint64_t last, struct loop_body *b)
 {
 	b->n = 0;
 	for (uint64_t at = from; at <= last; at += b->op[b->n++].len)
-		if (b->n == MIX_OPS_MAX || !decode(d, c, at, &b->op[b->n]))
+		if (b->n == LOOP_OPS_MAX || !decode(d, c, at, &b->op[b->n]))
 			return false;
 	return b->n && b->op[b->n - 1].offset == last;
 }
 
-/* Arms lie behind the code that follows the loop: only what is come by from the head and leads to it again is the loop. False: nothing
- * does; what led back is an arm of other code. */
-static bool keep_loop(struct mix_body *b)
+/* Arms lie behind the code that follows the loop. Keeps only instructions that are reached from the head and lead to it again.
+ * False: none is; the branch back was an arm of other code. */
+static bool keep_loop(struct loop_body *b)
 {
-	bool from[MIX_OPS_MAX] = {true}, to[MIX_OPS_MAX] = {true}, more = true;
+	bool from[LOOP_OPS_MAX] = {true}, to[LOOP_OPS_MAX] = {true}, more = true;
 	uint32_t n = 0;
 
 	while (more) {
 		more = false;
 		for (uint32_t i = 0; i < b->n; i++) {
-			const struct mix_op *op = &b->op[i];
-			uint32_t t = op->kind == MIX_BRANCH || op->kind == MIX_JUMP ? mix_body_at(b, op->target) : UINT32_MAX,
-				 next = op->kind != MIX_JUMP && op->kind != MIX_RETURN && i + 1 < b->n ? i + 1 : UINT32_MAX;
+			const struct loop_op *op = &b->op[i];
+			uint32_t t = op->kind == OP_BRANCH || op->kind == OP_JUMP ? loop_body_at(b, op->target) : UINT32_MAX,
+				 next = op->kind != OP_JUMP && op->kind != OP_RETURN && i + 1 < b->n ? i + 1 : UINT32_MAX;
 			bool leads = (t != UINT32_MAX && to[t]) || (next != UINT32_MAX && to[next]);
 
 			if (leads && !to[i])
@@ -431,26 +431,26 @@ static bool keep_loop(struct mix_body *b)
 			b->op[n++] = b->op[i];
 	b->n = n;
 	for (uint32_t i = 0; i < n; i++)
-		if ((b->op[i].kind == MIX_BRANCH || b->op[i].kind == MIX_JUMP) && b->op[i].target == b->op[0].offset)
+		if ((b->op[i].kind == OP_BRANCH || b->op[i].kind == OP_JUMP) && b->op[i].target == b->op[0].offset)
 			return true;
 	return false;
 }
 
 /* To the next return or jump. */
-static bool decode_straight(const ZydisDecoder *d, const struct trace_code *c, uint64_t place, struct mix_body *b)
+static bool decode_straight(const ZydisDecoder *d, const struct trace_code *c, uint64_t place, struct loop_body *b)
 {
 	uint64_t at = place;
 
 	if (!decode_range(d, c, find_begin(d, c, place), place, b))
 		return false;
-	/* What lies before a jump or a return is not on the way here. */
+	/* Code before a jump or a return is not on the way here. */
 	for (uint32_t i = b->n - 1; i-- > 0;)
-		if (b->op[i].kind == MIX_JUMP || b->op[i].kind == MIX_RETURN) {
+		if (b->op[i].kind == OP_JUMP || b->op[i].kind == OP_RETURN) {
 			b->n -= i + 1;
 			memmove(b->op, b->op + i + 1, b->n * sizeof(*b->op));
 			break;
 		}
-	while (b->n < STRAIGHT && b->op[b->n - 1].kind != MIX_RETURN && b->op[b->n - 1].kind != MIX_JUMP) {
+	while (b->n < STRAIGHT && b->op[b->n - 1].kind != OP_RETURN && b->op[b->n - 1].kind != OP_JUMP) {
 		at += b->op[b->n - 1].len;
 		if (!decode(d, c, at, &b->op[b->n]))
 			break;
@@ -459,7 +459,7 @@ static bool decode_straight(const ZydisDecoder *d, const struct trace_code *c, u
 	return true;
 }
 
-int mix_body_find(const struct trace_samples *s, uint32_t module, uint64_t offset, struct mix_body *out)
+int loop_body_find(const struct trace_samples *s, uint32_t module, uint64_t offset, struct loop_body *out)
 {
 	const struct trace_code *c = code_of(s, module, offset);
 	uint64_t head, end;
@@ -481,7 +481,7 @@ int mix_body_find(const struct trace_samples *s, uint32_t module, uint64_t offse
 	return decode_straight(&d, c, offset, out) ? 0 : -1;
 }
 
-uint32_t mix_body_at(const struct mix_body *b, uint64_t offset)
+uint32_t loop_body_at(const struct loop_body *b, uint64_t offset)
 {
 	uint32_t lo = 0, hi = b->n;
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fills and copies: see mix_string.h. */
+/* Fills and copies: see memset_copy.h. */
 #include "skelgen/profile/memset_copy.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "skelgen/profile/address_stride.h"
 #include "skelgen/runtime/kernel.h"
 
 #define REG_COUNT 1     /* of the repeated instructions: cx, */
@@ -12,13 +13,13 @@
 #define REG_TO    7     /* and di */
 #define VECTOR    16    /* bytes of the least vector */
 #define LONG      8192  /* bytes of a piece that a library may do by a repeated instruction: from 2 to 8 KiB on */
-#define PAGE      4096  /* the grain of what is met again: processors interrupt the instruction between pages, most of the time */
+#define PAGE      4096  /* grain of the footprint: processors mostly interrupt the instruction between pages */
 #define TOO_LONG  (1ull << 40)
 
-/* What is done, and the registers that say where it is and how far it has to go. */
+/* Fill or copy, and the registers of its place and of the bytes that are left. */
 struct string {
 	uint8_t kind;
-	uint8_t to, from; /* MIX_NO_REG: none */
+	uint8_t to, from; /* LOOP_NO_REG: none */
 	uint8_t count, width; /* bytes left: the value of a register times this; width 0: */
 	uint8_t end, at;  /* the difference of these two */
 };
@@ -29,11 +30,11 @@ static bool is_general(uint8_t r)
 }
 
 /* A comparison of two general registers. */
-static bool take_comparison(const struct mix_op *op, struct string *s)
+static bool take_comparison(const struct loop_op *op, struct string *s)
 {
 	uint64_t both = op->reads;
 
-	if (op->kind != MIX_INTEGER || op->bytes || op->writes != 1ull << MIX_REG_FLAGS || both >> TSAMPLE_REGS ||
+	if (op->kind != OP_INTEGER || op->bytes || op->writes != 1ull << LOOP_REG_FLAGS || both >> TSAMPLE_REGS ||
 	    __builtin_popcountll(both) != 2)
 		return false;
 	s->at = (uint8_t)__builtin_ctzll(both);
@@ -42,43 +43,43 @@ static bool take_comparison(const struct mix_op *op, struct string *s)
 }
 
 /* A loop of moves of vectors, steps of registers, and their comparison. */
-static bool is_vector_loop(const struct mix_body *b, struct string *s)
+static bool is_vector_loop(const struct loop_body *b, struct string *s)
 {
 	bool compared = false;
 
-	*s = (struct string){.kind = MIX_FILL, .to = MIX_NO_REG, .from = MIX_NO_REG};
+	*s = (struct string){.kind = STRING_FILL, .to = LOOP_NO_REG, .from = LOOP_NO_REG};
 	for (uint32_t i = 0; i < b->n; i++) {
-		const struct mix_op *op = &b->op[i];
+		const struct loop_op *op = &b->op[i];
 
 		switch (op->kind) {
-		case MIX_MOVE:
-			if (op->bytes < VECTOR || op->vector < VECTOR || !is_general(op->base) || op->index != MIX_NO_REG)
+		case OP_MOVE:
+			if (op->bytes < VECTOR || op->vector < VECTOR || !is_general(op->base) || op->index != LOOP_NO_REG)
 				return false;
 			*(op->store ? &s->to : &s->from) = op->base;
 			break;
-		case MIX_INTEGER:
+		case OP_INTEGER:
 			if (take_comparison(op, s))
 				compared = true;
 			else if (!op->adds || op->load || op->store)
 				return false;
 			break;
-		case MIX_BRANCH: case MIX_NOTHING:
+		case OP_BRANCH: case OP_NOTHING:
 			break;
 		default:
 			return false;
 		}
 	}
-	s->kind = s->from == MIX_NO_REG ? MIX_FILL : MIX_COPY;
-	return b->is_loop && compared && s->to != MIX_NO_REG;
+	s->kind = s->from == LOOP_NO_REG ? STRING_FILL : STRING_COPY;
+	return b->is_loop && compared && s->to != LOOP_NO_REG;
 }
 
-static bool is_repeated(const struct mix_body *b, struct string *s)
+static bool is_repeated(const struct loop_body *b, struct string *s)
 {
-	const struct mix_op *op = &b->op[0];
+	const struct loop_op *op = &b->op[0];
 
 	if (b->n != 1 || !op->string)
 		return false;
-	*s = (struct string){.kind = op->string, .to = REG_TO, .from = op->string == MIX_COPY ? REG_FROM : MIX_NO_REG,
+	*s = (struct string){.kind = op->string, .to = REG_TO, .from = op->string == STRING_COPY ? REG_FROM : LOOP_NO_REG,
 			     .count = REG_COUNT, .width = op->bytes};
 	return true;
 }
@@ -91,7 +92,7 @@ static double bytes_left(const struct string *s, const uint64_t *reg)
 }
 
 /* Pieces are met anywhere in them: half of one is left on average. */
-static double length_of(const struct string *s, const struct mix_hit *hit, uint32_t n, double *most)
+static double length_of(const struct string *s, const struct loop_sample *hit, uint32_t n, double *most)
 {
 	double sum = 0;
 
@@ -105,9 +106,9 @@ static double length_of(const struct string *s, const struct mix_hit *hit, uint3
 	return n ? 2 * sum / n : 0;
 }
 
-/* Bytes that are written, and read; -1 without memory. Two samples of one spot, one after the other, are of a processor that somebody
- * else had in between, and not of an area that is met again so soon. */
-static double footprint(const struct string *s, const struct mix_hit *hit, uint32_t n)
+/* Bytes that are written and read; -1 without memory. Two successive samples at one address show that the thread lost its
+ * processor, not that the area is met again. */
+static double footprint(const struct string *s, const struct loop_sample *hit, uint32_t n)
 {
 	uint64_t *address = malloc((2 * (size_t)n + 1) * sizeof(*address));
 	uint32_t k = 0;
@@ -119,19 +120,19 @@ static double footprint(const struct string *s, const struct mix_hit *hit, uint3
 		if (i && hit[i].reg[s->to] == hit[i - 1].reg[s->to])
 			continue;
 		address[k++] = hit[i].reg[s->to];
-		if (s->from != MIX_NO_REG)
+		if (s->from != LOOP_NO_REG)
 			address[k++] = hit[i].reg[s->from];
 	}
-	bytes = mix_footprint(address, k, PAGE, true);
+	bytes = address_footprint(address, k, PAGE, true);
 	free(address);
 	return bytes;
 }
 
-int mix_string(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, const uint64_t *cache, bool libc,
-	       struct mix_use *use)
+int memset_copy(const struct loop_body *b, const struct loop_sample *hit, uint32_t n, const uint64_t *cache, bool libc,
+	       struct cost_model_result *use)
 {
-	static const uint8_t cls[][TSAMPLE_LEVELS] = {[MIX_FILL] = {CLASS_FILL_L2, CLASS_FILL_L3, CLASS_FILL_MEM},
-						      [MIX_COPY] = {CLASS_COPY_L2, CLASS_COPY_L3, CLASS_COPY_MEM}};
+	static const uint8_t cls[][TSAMPLE_LEVELS] = {[STRING_FILL] = {CLASS_FILL_L2, CLASS_FILL_L3, CLASS_FILL_MEM},
+						      [STRING_COPY] = {CLASS_COPY_L2, CLASS_COPY_L3, CLASS_COPY_MEM}};
 	struct string s;
 	double bytes, length, most;
 	uint8_t level;
@@ -144,13 +145,13 @@ int mix_string(const struct mix_body *b, const struct mix_hit *hit, uint32_t n, 
 	bytes = footprint(&s, hit, n);
 	if (bytes < 0)
 		return -1;
-	/* A few samples say little of where it is, but each says how much is to come; the most of n is short by one part of n + 1. */
+	/* Each sample tells the bytes that are left. The largest of n is expected to be n / (n + 1) of the piece. */
 	most *= n ? 1 + 1.0 / n : 0;
-	bytes = fmax(bytes, s.kind == MIX_COPY ? 2 * most : most);
-	level = mix_level(cache, bytes * KERNEL_STRING_ROOM);
-	/* What the first level holds is done as it is in the second. */
+	bytes = fmax(bytes, s.kind == STRING_COPY ? 2 * most : most);
+	level = cost_model_level(cache, bytes * KERNEL_STRING_ROOM);
+	/* The first level is treated as the second. */
 	use->share[cls[s.kind][level ? level - 1 : 0]] = 1;
-	/* In memory as cold as in the program: an array of as much as passes in between. */
+	/* In memory the array also stands for the memory that the program touches in between. */
 	if (level)
 		use->bytes[level - 1] = level == TSAMPLE_LEVELS ? bytes * KERNEL_STRING_ROOM : bytes;
 	return 1;

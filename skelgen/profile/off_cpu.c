@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See mix_sleep.h. */
+/* Time asleep, by block: see off_cpu.h. */
 #include "skelgen/profile/off_cpu.h"
 
 #include <math.h>
@@ -20,16 +20,16 @@ struct piece {
 	double ns;
 };
 
-struct mix_sleep {
+struct off_cpu {
 	uint32_t n, at, n_block, n_piece, cap;
 	struct interval *interval;
 	struct piece *piece;
 	double *wall;
 };
 
-struct mix_sleep *mix_sleep_create(const struct trace_samples *s, double ns_per_tick, uint32_t n_block)
+struct off_cpu *off_cpu_create(const struct trace_samples *s, double ns_per_tick, uint32_t n_block)
 {
-	struct mix_sleep *m = calloc(1, sizeof(*m));
+	struct off_cpu *m = calloc(1, sizeof(*m));
 	double before = 0;
 
 	if (!m)
@@ -38,7 +38,7 @@ struct mix_sleep *mix_sleep_create(const struct trace_samples *s, double ns_per_
 	m->interval = calloc(s->n + 1u, sizeof(*m->interval));
 	m->wall = calloc(n_block + 1u, sizeof(*m->wall));
 	if (!m->interval || !m->wall) {
-		mix_sleep_destroy(m);
+		off_cpu_destroy(m);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -53,7 +53,7 @@ struct mix_sleep *mix_sleep_create(const struct trace_samples *s, double ns_per_
 	return m;
 }
 
-static void add_piece(struct mix_sleep *m, struct interval *v, uint32_t k, double ns)
+static void add_piece(struct off_cpu *m, struct interval *v, uint32_t k, double ns)
 {
 	uint32_t cap = m->cap ? 2 * m->cap : 1024;
 	void *p;
@@ -71,7 +71,7 @@ static void add_piece(struct mix_sleep *m, struct interval *v, uint32_t k, doubl
 	m->piece[m->n_piece++] = (struct piece){k, ns};
 }
 
-void mix_sleep_add(struct mix_sleep *m, uint32_t k, double t0, double t1)
+void off_cpu_add(struct off_cpu *m, uint32_t k, double t0, double t1)
 {
 	if (t1 <= t0 || k > m->n_block)
 		return;
@@ -87,8 +87,8 @@ void mix_sleep_add(struct mix_sleep *m, uint32_t k, double t0, double t1)
 	}
 }
 
-/* One interval's sleep among its pieces by how much of each block is sleep, no piece more than its length. */
-static void share_interval(const struct mix_sleep *m, const struct interval *v, const double *part, double *asleep)
+/* Shares the sleep of one interval out to its pieces, by the sleeping part of each block; no piece gets more than its length. */
+static void share_interval(const struct off_cpu *m, const struct interval *v, const double *part, double *asleep)
 {
 	double weight = 0;
 
@@ -101,7 +101,7 @@ static void share_interval(const struct mix_sleep *m, const struct interval *v, 
 	}
 }
 
-void mix_sleep_share(const struct mix_sleep *m, double *asleep_ns)
+void off_cpu_share(const struct off_cpu *m, double *asleep_ns)
 {
 	double *part = malloc((m->n_block + 1u) * sizeof(*part)), *sum = calloc(m->n_block + 1u, sizeof(*sum));
 
@@ -121,7 +121,7 @@ void mix_sleep_share(const struct mix_sleep *m, double *asleep_ns)
 	free(sum);
 }
 
-void mix_sleep_destroy(struct mix_sleep *m)
+void off_cpu_destroy(struct off_cpu *m)
 {
 	if (!m)
 		return;

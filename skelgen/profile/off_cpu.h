@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Time asleep, by block. What the tracer knows is how long a thread slept between two of its samples; in which of the
- * gaps and calls between them is found from what they have in common: a block that sleeps lasts long whenever it is in an
- * interval with sleep, and is not in those without. Shares are refined until they explain the intervals
- * (expectation-maximisation).
+ * Time asleep, by block. The tracer knows the time that a thread slept between two of its samples, but not in which gaps and
+ * calls. A block that sleeps appears in intervals with sleep, and not in intervals without. Shares are refined until they explain
+ * the intervals (expectation-maximisation).
  */
 #ifndef PRECEDENT_SKELGEN_PROFILE_OFF_CPU_H
 #define PRECEDENT_SKELGEN_PROFILE_OFF_CPU_H
@@ -13,14 +12,14 @@
 
 #include "trace/format/samples.h"
 
-struct mix_sleep;
+struct off_cpu;
 
 /* The intervals of a rank's first thread. NULL without memory. */
-struct mix_sleep *mix_sleep_create(const struct trace_samples *s, double ns_per_tick, uint32_t n_block);
+struct off_cpu *off_cpu_create(const struct trace_samples *s, double ns_per_tick, uint32_t n_block);
 /* Block k ran from t0 to t1, in ns since the rank's start: in order of time. */
-void mix_sleep_add(struct mix_sleep *m, uint32_t k, double t0, double t1);
+void off_cpu_add(struct off_cpu *m, uint32_t k, double t0, double t1);
 /* Adds to asleep_ns of each block, as much as wall_ns of it was added at most. */
-void mix_sleep_share(const struct mix_sleep *m, double *asleep_ns);
-void mix_sleep_destroy(struct mix_sleep *m);
+void off_cpu_share(const struct off_cpu *m, double *asleep_ns);
+void off_cpu_destroy(struct off_cpu *m);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How long rows are: see mix_row.h. */
+/* Trip counts: see trip_count.h. */
 #include "skelgen/profile/trip_count.h"
 
 #include <math.h>
@@ -7,67 +7,69 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "skelgen/profile/address_stride.h"
+
 #define HITS_LEAST 8   /* fewer say nothing */
 #define LONGEST    1e9 /* iterations */
 #define AHEAD      300 /* instructions that a processor of these years is ahead by */
 
-/* What sets the flags that the branch to the head looks at; NULL: nothing, or there is no such branch. */
-static const struct mix_op *closing_of(const struct mix_body *b)
+/* The instruction that sets the flags of the branch to the head; NULL: none, or there is no such branch. */
+static const struct loop_op *closing_of(const struct loop_body *b)
 {
 	uint32_t i = b->n;
 
-	while (i-- > 0 && (b->op[i].kind != MIX_BRANCH || b->op[i].target != b->op[0].offset))
+	while (i-- > 0 && (b->op[i].kind != OP_BRANCH || b->op[i].target != b->op[0].offset))
 		;
 	if (i == UINT32_MAX)
 		return NULL;
 	while (i-- > 0)
-		if (b->op[i].writes >> MIX_REG_FLAGS & 1)
+		if (b->op[i].writes >> LOOP_REG_FLAGS & 1)
 			return &b->op[i];
 	return NULL;
 }
 
 /* The value of a register as an instruction sees it that looks at so many bytes. */
-static double seen(const struct mix_hit *h, uint8_t reg, uint8_t width)
+static double seen(const struct loop_sample *h, uint8_t reg, uint8_t width)
 {
 	uint64_t v = h->reg[reg];
 
 	return width == 4 ? (double)(int32_t)v : (double)(int64_t)v;
 }
 
-/* What moves to its end, and the register that holds the end, or MIX_NO_REG: a number is compared with. */
-static bool find_counter(const struct mix_body *b, const struct mix_op *op, const uint64_t *value, uint8_t *counter,
+/* The counter of the loop, and the register of its end; LOOP_NO_REG: the end is a number. */
+static bool find_counter(const struct loop_body *b, const struct loop_op *op, const uint64_t *value, uint8_t *counter,
 			 uint8_t *end, double *step)
 {
-	*counter = *end = MIX_NO_REG;
-	for (uint8_t r = 0; r < MIX_REG_VECTOR && r < TSAMPLE_REGS; r++) {
-		struct mix_op use = {.base = r, .index = MIX_NO_REG, .bytes = 8};
-		struct mix_motion m;
+	*counter = *end = LOOP_NO_REG;
+	for (uint8_t r = 0; r < LOOP_REG_VECTOR && r < TSAMPLE_REGS; r++) {
+		struct loop_op use = {.base = r, .index = LOOP_NO_REG, .bytes = 8};
+		struct address_stride m;
 
 		if (!(op->reads >> r & 1))
 			continue;
-		m = mix_motion_of(b, &use, value);
-		if (m.order == MIX_EVEN && m.step && *counter == MIX_NO_REG) {
+		m = address_stride_of(b, &use, value);
+		if (m.order == STRIDE_EVEN && m.step && *counter == LOOP_NO_REG) {
 			*counter = r;
 			*step = (double)m.step;
-		} else if (m.order == MIX_STILL && *end == MIX_NO_REG) {
+		} else if (m.order == STRIDE_NONE && *end == LOOP_NO_REG) {
 			*end = r;
 		} else {
 			return false;
 		}
 	}
-	return *counter != MIX_NO_REG && *counter != 4 && (op->against_known || *end != MIX_NO_REG);
+	return *counter != LOOP_NO_REG && *counter != 4 && (op->against_known || *end != LOOP_NO_REG);
 }
 
-/* Of a row that waits, the first iterations were done while the row before ended, and take no time: row * mix_row_waits(row)
- * iterations are met, on average half of them left. Solved for the row. */
+/* The first iterations of a row overlap with the end of the row before. So samples meet row * trip_count_waits(row) iterations, with
+ * half of these left on average. Solved for the row. */
 static double row_of(double left, double instructions)
 {
 	return left + sqrt(left * left + 2 * left * AHEAD / instructions);
 }
 
-/* A register before instruction k of those before the loop, of which the last is the first, as it was at that sample: what the loop leaves as it
- * was. False: not known. */
-static bool value_before(const struct mix_body *b, uint32_t k, uint8_t reg, const struct mix_hit *h, int64_t *value)
+/* The value of a register before instruction k of those before the loop. It is the value at the sample if neither the loop nor these
+ * instructions change the register. False: not known. */
+static bool value_before(const struct loop_body *b, uint32_t k, uint8_t reg, const struct loop_sample *h, int64_t *value)
 {
 	for (uint32_t i = 0; i < k; i++)
 		if (b->before[i].writes >> reg & 1)
@@ -79,11 +81,11 @@ static bool value_before(const struct mix_body *b, uint32_t k, uint8_t reg, cons
 	return reg < TSAMPLE_REGS;
 }
 
-/* What the counter begins a row with. False: not known. */
-static bool find_start(const struct mix_body *b, uint8_t counter, const struct mix_hit *h, int64_t *start)
+/* The value of the counter at the begin of a row. False: not known. */
+static bool find_start(const struct loop_body *b, uint8_t counter, const struct loop_sample *h, int64_t *start)
 {
 	uint32_t k = 0;
-	const struct mix_op *op = b->before;
+	const struct loop_op *op = b->before;
 	int64_t base = 0, index = 0;
 
 	while (k < b->n_before && !(b->before[k].writes >> counter & 1))
@@ -94,10 +96,10 @@ static bool find_start(const struct mix_body *b, uint8_t counter, const struct m
 	*start = op->to;
 	if (op->sets)
 		return true;
-	if (op->copy_of != MIX_NO_REG)
+	if (op->copy_of != LOOP_NO_REG)
 		return value_before(b, k, op->copy_of, h, start);
-	if (!op->lea || op->relative || (op->base != MIX_NO_REG && !value_before(b, k, op->base, h, &base)) ||
-	    (op->index != MIX_NO_REG && !value_before(b, k, op->index, h, &index)))
+	if (!op->lea || op->relative || (op->base != LOOP_NO_REG && !value_before(b, k, op->base, h, &base)) ||
+	    (op->index != LOOP_NO_REG && !value_before(b, k, op->index, h, &index)))
 		return false;
 	*start = (int64_t)((uint64_t)op->disp + (uint64_t)base + (uint64_t)index * (op->scale ? op->scale : 1));
 	return true;
@@ -110,15 +112,15 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The row in which most of the time goes, by where it begins and ends; 0: these are not known at most samples. */
-static double row_known(const struct mix_body *b, const struct mix_op *op, const struct mix_hit *hit, uint32_t n, uint8_t counter, uint8_t end,
+/* The median row by its first and last value of the counter; 0: these are unknown at most samples. */
+static double row_known(const struct loop_body *b, const struct loop_op *op, const struct loop_sample *hit, uint32_t n, uint8_t counter, uint8_t end,
 			double step)
 {
 	double *row = malloc(n * sizeof(*row)), is = 0;
 	uint32_t used = 0;
 
 	for (uint32_t i = 0; row && i < n; i++) {
-		double stop = end == MIX_NO_REG ? (double)op->against : seen(&hit[i], end, op->looks);
+		double stop = end == LOOP_NO_REG ? (double)op->against : seen(&hit[i], end, op->looks);
 		int64_t start;
 
 		if (!find_start(b, counter, &hit[i], &start))
@@ -135,9 +137,9 @@ static double row_known(const struct mix_body *b, const struct mix_op *op, const
 	return is;
 }
 
-double mix_row(const struct mix_body *b, const struct mix_hit *hit, uint32_t n)
+double trip_count(const struct loop_body *b, const struct loop_sample *hit, uint32_t n)
 {
-	const struct mix_op *op = b->is_loop && b->n ? closing_of(b) : NULL;
+	const struct loop_op *op = b->is_loop && b->n ? closing_of(b) : NULL;
 	double sum = 0, step = 0, least = LONGEST, most = 0, known;
 	uint8_t counter, end;
 	uint32_t used = 0;
@@ -148,7 +150,7 @@ double mix_row(const struct mix_body *b, const struct mix_hit *hit, uint32_t n)
 	if (known > 0)
 		return known;
 	for (uint32_t i = 0; i < n; i++) {
-		double stop = end == MIX_NO_REG ? (double)op->against : seen(&hit[i], end, op->looks);
+		double stop = end == LOOP_NO_REG ? (double)op->against : seen(&hit[i], end, op->looks);
 		double left = (stop - seen(&hit[i], counter, op->looks)) / step;
 
 		if (left < 0 || left > LONGEST)
@@ -158,27 +160,27 @@ double mix_row(const struct mix_body *b, const struct mix_hit *hit, uint32_t n)
 		most = fmax(most, left);
 		used++;
 	}
-	/* What never moves is no counter. */
+	/* A counter moves. */
 	return used >= HITS_LEAST && most > least ? fmax(1, row_of(sum / used, b->n)) : 0;
 }
 
-double mix_row_waits(double row, double instructions)
+double trip_count_waits(double row, double instructions)
 {
 	return row > 0 ? row / (row + AHEAD / fmax(1, instructions)) : 1;
 }
 
-bool mix_row_is_counted(const struct mix_body *b, uint32_t branch, const uint64_t *value)
+bool trip_count_is_counted(const struct loop_body *b, uint32_t branch, const uint64_t *value)
 {
-	uint32_t head = mix_body_at(b, b->op[branch].target), n = branch - head + 1;
-	struct mix_body *inner;
-	const struct mix_op *op;
+	uint32_t head = loop_body_at(b, b->op[branch].target), n = branch - head + 1;
+	struct loop_body *inner;
+	const struct loop_op *op;
 	uint8_t counter, end;
 	bool counted;
 	double step;
 
 	if (head == UINT32_MAX || head > branch)
 		return false;
-	inner = malloc(offsetof(struct mix_body, op) + n * sizeof(b->op[0]));
+	inner = malloc(offsetof(struct loop_body, op) + n * sizeof(b->op[0]));
 	if (!inner)
 		return false;
 	inner->is_loop = true;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long the rows of a loop are: iterations from entering it to leaving it. A chain of values that ends with its row waits
- * less than one that goes on, since the processor begins the next row while it ends this one.
+ * The trip count of a loop: iterations from its entry to its exit, called a row. A chain of values that ends with its row waits
+ * less than a longer chain, because the processor begins the next row while this one ends.
  * Source: algorithms, C.8.
  */
 #ifndef PRECEDENT_SKELGEN_PROFILE_TRIP_COUNT_H
 #define PRECEDENT_SKELGEN_PROFILE_TRIP_COUNT_H
 
-#include "skelgen/profile/cost_model.h"
+#include "skelgen/profile/loop_disasm.h"
 
-/* Iterations of a row: by what its counter begins with, where the code before the loop says that; else, as of a loop that waits for
- * a chain, from how far its counter is from where it ends at each sample. 0: not known. */
-double mix_row(const struct mix_body *b, const struct mix_hit *hit, uint32_t n);
+/* Iterations of a row, from n samples; 0: not known. If the code before the loop tells the first value of the counter, the row
+ * follows from that. Else it follows from the iterations that are left at each sample, as of a loop that waits for a chain. */
+double trip_count(const struct loop_body *b, const struct loop_sample *hit, uint32_t n);
 
-/* What is left of the waiting in a chain of rows that long, in a loop of so many instructions. A row of 0: all. */
-double mix_row_waits(double row, double instructions);
+/* The waiting of a chain of rows relative to an endless chain: 0 .. 1. instructions: of the loop. A row of 0 is endless. */
+double trip_count_waits(double row, double instructions);
 
-/* Does this branch lead back to the head of a loop within the body, as often as a counter of that loop says? (Its end is
- * foretold, or met once in a row.) value: registers of a sample, or NULL. */
-bool mix_row_is_counted(const struct mix_body *b, uint32_t branch, const uint64_t *value);
+/* Is this branch the end of an inner loop that a counter ends? Such a branch is predicted, or mispredicted once a row. value:
+ * registers of a sample, or NULL. */
+bool trip_count_is_counted(const struct loop_body *b, uint32_t branch, const uint64_t *value);
 
 #endif

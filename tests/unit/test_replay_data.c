@@ -32,7 +32,7 @@ static uint64_t *data_words(size_t *n)
 	const int64_t rows[] = {10, 11, 20, 21}, a[] = {5, 6, 7};
 	const uint64_t end[] = {5, 9};
 	const uint32_t row[] = {0, 1};
-	const struct skel_mixes mixes = {.n_mix = 1, .mix = {{.share = {[CLASS_INTEGER] = 0.5, [CLASS_SCALAR] = 0.5}, .threads = 1}}};
+	const struct compute_profile mixes = {.n_mix = 1, .mix = {{.share = {[CLASS_INTEGER] = 0.5, [CLASS_SCALAR] = 0.5}, .threads = 1}}};
 	uint64_t *w;
 
 	for (uint32_t gap = 0; gap < GAPS; gap++) {

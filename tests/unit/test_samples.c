@@ -12,6 +12,7 @@
 
 #include "common/buf.h"
 #include "skelgen/profile/loop_disasm.h"
+#include "skelgen/profile/address_stride.h"
 #include "skelgen/profile/cost_model.h"
 #include "skelgen/profile/off_cpu.h"
 #include "skelgen/profile/memset_copy.h"
@@ -133,24 +134,24 @@ static void test_sleep(void **state)
 	struct trace_sample sample[41] = {{0}};
 	struct trace_samples s = {.n = 41, .n_thread = 1, .sample = sample};
 	double asleep[3] = {0};
-	struct mix_sleep *m;
+	struct off_cpu *m;
 
 	(void)state;
 	/* 5 ms of work and 5 ms of sleep in turn, with a sample in the middle of each work. */
 	for (int i = 1; i <= 40; i++)
 		sample[i] = (struct trace_sample){.tick = (uint64_t)(10000000 * i - 7500000), .asleep_ns = i > 1 ? 5000000 : 0};
-	m = mix_sleep_create(&s, 1.0, 2);
+	m = off_cpu_create(&s, 1.0, 2);
 	assert_non_null(m);
 	for (int i = 0; i < 40; i++) {
-		mix_sleep_add(m, 0, 1e7 * i, 1e7 * i + 5e6);
-		mix_sleep_add(m, 1, 1e7 * i + 5e6, 1e7 * i + 1e7);
+		off_cpu_add(m, 0, 1e7 * i, 1e7 * i + 5e6);
+		off_cpu_add(m, 1, 1e7 * i + 5e6, 1e7 * i + 1e7);
 	}
 	/* Another thread works 50 ms between two samples without sleep, which tells nothing. */
-	mix_sleep_add(m, 0, 4e8, 4.5e8);
-	mix_sleep_share(m, asleep);
+	off_cpu_add(m, 0, 4e8, 4.5e8);
+	off_cpu_share(m, asleep);
 	assert_true(asleep[1] > 0.75 * 39 * 5e6);
 	assert_true(asleep[0] < 0.25 * 39 * 5e6);
-	mix_sleep_destroy(m);
+	off_cpu_destroy(m);
 }
 
 /* ---- footprints ---- */
@@ -169,54 +170,54 @@ static void test_footprint(void **state)
 	(void)state;
 	for (int i = 0; i < 400; i++)
 		a[i] = 0x7f0000000000 + random_u64(&r) % (64u << 20);
-	bytes = mix_footprint(a, 400, 64, false);
+	bytes = address_footprint(a, 400, 64, false);
 	assert_true(bytes > 60e6 && bytes < 74e6);
 	for (int i = 0; i < 400; i++) /* two arrays far apart */
 		a[i] = (i & 1 ? 0x7f0000000000 : 0x550000000000) + random_u64(&r) % (1u << 20);
-	bytes = mix_footprint(a, 400, 64, false);
+	bytes = address_footprint(a, 400, 64, false);
 	assert_true(bytes > 1.8e6 && bytes < 2.5e6);
 	for (int i = 0; i < 400; i++) /* a few lines spread over megabytes */
 		a[i] = (random_u64(&r) % 64) << 20;
-	bytes = mix_footprint(a, 400, 64, false);
+	bytes = address_footprint(a, 400, 64, false);
 	assert_true(bytes > 2000 && bytes < 8000);
-	assert_true(mix_footprint(a, 400, 64, true) == bytes);
+	assert_true(address_footprint(a, 400, 64, true) == bytes);
 	for (int i = 0; i < 400; i++) /* an array that is read in order, sampled at eighty places */
 		a[i] = 0x7f0000000000 + (uint64_t)(i % 80) * 875;
-	assert_true(mix_footprint(a, 400, 64, false) < 10e3);
-	bytes = mix_footprint(a, 400, 64, true);
+	assert_true(address_footprint(a, 400, 64, false) < 10e3);
+	bytes = address_footprint(a, 400, 64, true);
 	assert_true(bytes > 68e3 && bytes < 72e3);
 	for (int i = 0; i < 400; i++) /* a copy of 3 MB, mostly sampled at page boundaries */
 		a[i] = 0x7f0000000040 + random_u64(&r) % 750 * 4096 + (i % 4 ? 0 : random_u64(&r) % 4096);
-	assert_true(mix_footprint(a, 400, 64, true) < 1e6);
-	bytes = mix_footprint(a, 400, 4096, true);
+	assert_true(address_footprint(a, 400, 64, true) < 1e6);
+	bytes = address_footprint(a, 400, 4096, true);
 	assert_true(bytes > 2.5e6 && bytes < 3.6e6);
 	/* Heap and mappings are far apart, however few addresses there are. */
 	a[0] = 0x555500001000;
 	a[1] = 0x555500003000;
 	a[2] = 0x7fff00002000;
-	assert_true(mix_footprint(a, 3, 64, false) < 1 << 20);
-	assert_true(mix_footprint(a, 1, 64, false) <= 64);
-	assert_true(mix_footprint(a, 0, 64, false) == 0);
+	assert_true(address_footprint(a, 3, 64, false) < 1 << 20);
+	assert_true(address_footprint(a, 1, 64, false) <= 64);
+	assert_true(address_footprint(a, 0, 64, false) == 0);
 }
 
 /* ---- code ---- */
 
 /* Classes of a loop of machine code of n bytes. Its samples are at its start, with registers set by step(i, reg). */
-static void classes(const uint8_t *bytes, uint32_t n, void (*step)(uint32_t i, uint64_t *reg), struct mix_use *use,
-		    struct mix_body *body)
+static void classes(const uint8_t *bytes, uint32_t n, void (*step)(uint32_t i, uint64_t *reg), struct cost_model_result *use,
+		    struct loop_body *body)
 {
 	struct trace_code code = {0, 0, n, (uint8_t *)bytes};
 	struct trace_samples s = {.n_code = 1, .code = &code};
 	static uint64_t reg[200][TSAMPLE_REGS];
-	struct mix_hit hit[200];
+	struct loop_sample hit[200];
 
 	for (uint32_t i = 0; i < 200; i++) {
 		memset(reg[i], 0, sizeof(reg[i]));
 		step(i, reg[i]);
-		hit[i] = (struct mix_hit){0, reg[i]};
+		hit[i] = (struct loop_sample){0, reg[i]};
 	}
-	assert_int_equal(mix_body_find(&s, 0, 0, body), 0);
-	assert_int_equal(mix_model(body, hit, 200, cache, false, NULL, use), 0);
+	assert_int_equal(loop_body_find(&s, 0, 0, body), 0);
+	assert_int_equal(cost_model(body, hit, 200, cache, false, NULL, use), 0);
 }
 
 static uint64_t range;
@@ -236,8 +237,8 @@ static void test_chase(void **state)
 		uint64_t bytes;
 		int cls;
 	} at[] = {{256u << 10, CLASS_RANDOM_L2}, {8u << 20, CLASS_RANDOM_L3}, {1u << 30, CLASS_RANDOM_MEM}};
-	struct mix_body *b = malloc(sizeof(*b));
-	struct mix_use use;
+	struct loop_body *b = malloc(sizeof(*b));
+	struct cost_model_result use;
 
 	(void)state;
 	assert_non_null(b);
@@ -247,9 +248,9 @@ static void test_chase(void **state)
 		assert_true(b->is_loop);
 		assert_int_equal(b->n, 3);
 		assert_true(use.share[at[i].cls] > 0.9);
-		for (int l = 0; l < MIX_LEVELS; l++)
+		for (int l = 0; l < PROFILE_LEVELS; l++)
 			/* With few lines, many are sampled twice, which alone gives their number. */
-			assert_true(l == i ? fabs(use.bytes[l] / (double)range - 1) < (l == MIX_LEVEL_L2 ? 0.5 : 0.05) : use.bytes[l] == 0);
+			assert_true(l == i ? fabs(use.bytes[l] / (double)range - 1) < (l == PROFILE_L2 ? 0.5 : 0.05) : use.bytes[l] == 0);
 	}
 	free(b);
 }
@@ -258,8 +259,8 @@ static void test_stream_and_stride(void **state)
 {
 	/* add (rax), rdx; add $imm32, rax; dec ecx; jne */
 	uint8_t loop[] = {0x48, 0x03, 0x10, 0x48, 0x05, 64, 0, 0, 0, 0xff, 0xc9, 0x75, 0xf3};
-	struct mix_body *b = malloc(sizeof(*b));
-	struct mix_use use;
+	struct loop_body *b = malloc(sizeof(*b));
+	struct cost_model_result use;
 
 	(void)state;
 	assert_non_null(b);
@@ -293,8 +294,8 @@ static void test_arithmetic(void **state)
 	static const uint8_t broken[] = {0x06, 0x06, 0x06};
 	struct trace_code code = {0, 0, sizeof(broken), (uint8_t *)broken};
 	struct trace_samples s = {.n_code = 1, .code = &code};
-	struct mix_body *b = malloc(sizeof(*b));
-	struct mix_use use;
+	struct loop_body *b = malloc(sizeof(*b));
+	struct cost_model_result use;
 
 	(void)state;
 	assert_non_null(b);
@@ -315,8 +316,8 @@ static void test_arithmetic(void **state)
 	assert_true(use.share[CLASS_DIVIDE] > 0.9);
 	classes(integer, sizeof(integer), nothing, &use, b);
 	assert_true(use.share[CLASS_INTEGER] + use.share[CLASS_INTEGER_CHAIN] > 0.9 && use.share[CLASS_INTEGER_CHAIN] > 0.4);
-	assert_int_equal(mix_body_find(&s, 0, 1, b), -1);
-	assert_int_equal(mix_body_find(&s, 1, 1, b), -1);
+	assert_int_equal(loop_body_find(&s, 0, 1, b), -1);
+	assert_int_equal(loop_body_find(&s, 1, 1, b), -1);
 	free(b);
 }
 
@@ -331,16 +332,16 @@ static void test_continue(void **state)
 			      way[] = {0, 4, 7, 9, 13, 17};
 	struct trace_code code = {0, 0, sizeof(loop), (uint8_t *)loop};
 	struct trace_samples s = {.n_code = 1, .code = &code};
-	struct mix_body *b = malloc(sizeof(*b));
+	struct loop_body *b = malloc(sizeof(*b));
 	static uint64_t reg[90][TSAMPLE_REGS];
-	struct mix_hit hit[90];
-	struct mix_use use;
+	struct loop_sample hit[90];
+	struct cost_model_result use;
 	double often;
 
 	(void)state;
 	assert_non_null(b);
 	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(mix_body_find(&s, 0, place[i], b), 0);
+		assert_int_equal(loop_body_find(&s, 0, place[i], b), 0);
 		assert_true(b->is_loop);
 		assert_int_equal(b->n, 9);
 		assert_int_equal(b->op[0].offset, 0);
@@ -348,20 +349,20 @@ static void test_continue(void **state)
 	}
 	for (uint64_t i = 0; i < 90; i++) {
 		reg[i][3] = 0x7f0000000000 + 4 * i;
-		hit[i] = (struct mix_hit){met[i % 3], reg[i]};
+		hit[i] = (struct loop_sample){met[i % 3], reg[i]};
 	}
-	assert_int_equal(mix_model(b, hit, 90, cache, false, NULL, &use), 0);
+	assert_int_equal(cost_model(b, hit, 90, cache, false, NULL, &use), 0);
 	assert_true(use.share[CLASS_BRANCH] > 0.5);
 	often = use.share[CLASS_BRANCH];
 	for (uint64_t i = 0; i < 90; i++)
 		hit[i].offset = i % 45 ? way[i % 6] : met[2]; /* seldom near */
-	assert_int_equal(mix_model(b, hit, 90, cache, false, NULL, &use), 0);
+	assert_int_equal(cost_model(b, hit, 90, cache, false, NULL, &use), 0);
 	assert_true(use.share[CLASS_BRANCH] > 0.05 && use.share[CLASS_BRANCH] < 0.5 * often);
-	assert_int_equal(mix_model(b, hit, 15, cache, false, NULL, &use), 0); /* few samples say nothing of a branch */
+	assert_int_equal(cost_model(b, hit, 15, cache, false, NULL, &use), 0); /* few samples say nothing of a branch */
 	assert_true(use.share[CLASS_BRANCH] < 0.01);
 	for (uint64_t i = 0; i < 90; i++)
 		hit[i].offset = way[i % 6]; /* never */
-	assert_int_equal(mix_model(b, hit, 90, cache, false, NULL, &use), 0);
+	assert_int_equal(cost_model(b, hit, 90, cache, false, NULL, &use), 0);
 	assert_true(use.share[CLASS_BRANCH] < 0.05);
 	free(b);
 }
@@ -378,7 +379,7 @@ static void test_arm_ahead(void **state)
 	static const uint64_t place[] = {0, 24, 60, 69, 77, 79, 90};
 	struct trace_code code = {0, 0, 95, loop};
 	struct trace_samples s = {.n_code = 1, .code = &code};
-	struct mix_body *b = malloc(sizeof(*b));
+	struct loop_body *b = malloc(sizeof(*b));
 
 	(void)state;
 	assert_non_null(b);
@@ -386,14 +387,14 @@ static void test_arm_ahead(void **state)
 		memcpy(loop + 4 * i, "\xf2\x0f\x59\xc1", 4);
 	memcpy(loop + 56, rest, sizeof(rest));
 	for (size_t i = 0; i < sizeof(place) / sizeof(*place); i++) {
-		assert_int_equal(mix_body_find(&s, 0, place[i], b), 0);
+		assert_int_equal(loop_body_find(&s, 0, place[i], b), 0);
 		assert_true(b->is_loop);
 		assert_int_equal(b->n, 25);
 		assert_int_equal(b->op[0].offset, 0);
 		assert_int_equal(b->op[24].offset, 90);
 	}
 	memcpy(loop + 92, "\xeb\xa2\xc3", 3);
-	assert_int_equal(mix_body_find(&s, 0, 79, b), 0);
+	assert_int_equal(loop_body_find(&s, 0, 79, b), 0);
 	assert_true(b->is_loop);
 	assert_int_equal(b->op[0].offset, 69);
 	free(b);
@@ -403,22 +404,22 @@ static void test_arm_ahead(void **state)
 
 #define STRING_HITS 200
 
-/* The class that mix_string gives to code at random places of a piece of `length` bytes. The piece lies anywhere
+/* The class that memset_copy gives to code at random places of a piece of `length` bytes. The piece lies anywhere
  * in `area`, and every `again`-th time at the previous place (0: never). Registers are those of rep; for loops dx
  * is the end. -1: not recognised. */
 static int string_class(const uint8_t *bytes, uint32_t n, uint64_t length, uint64_t area, bool libc, uint32_t width, uint32_t again,
-			struct mix_use *use)
+			struct cost_model_result *use)
 {
 	struct trace_code code = {0, 0, n, (uint8_t *)bytes};
 	struct trace_samples s = {.n_code = 1, .code = &code};
 	static uint64_t reg[STRING_HITS][TSAMPLE_REGS];
-	struct mix_hit hit[STRING_HITS];
-	struct mix_body *b = malloc(sizeof(*b));
+	struct loop_sample hit[STRING_HITS];
+	struct loop_body *b = malloc(sizeof(*b));
 	uint64_t r = 88172645463325252ull;
 	int found = -1;
 
 	assert_non_null(b);
-	*use = (struct mix_use){0};
+	*use = (struct cost_model_result){0};
 	for (uint32_t i = 0; i < STRING_HITS; i++) {
 		uint64_t begin = random_u64(&r) % (area / length) * length, done = random_u64(&r) % length / 64 * 64;
 
@@ -429,10 +430,10 @@ static int string_class(const uint8_t *bytes, uint32_t n, uint64_t length, uint6
 		reg[i][2] = 0x7f0000000000 + begin + length;
 		if (again && i && i % again == 0)
 			memcpy(reg[i], reg[i - 1], sizeof(reg[i]));
-		hit[i] = (struct mix_hit){0, reg[i]};
+		hit[i] = (struct loop_sample){0, reg[i]};
 	}
-	assert_int_equal(mix_body_find(&s, 0, 0, b), 0);
-	if (mix_string(b, hit, STRING_HITS, cache, libc, use) == 1)
+	assert_int_equal(loop_body_find(&s, 0, 0, b), 0);
+	if (memset_copy(b, hit, STRING_HITS, cache, libc, use) == 1)
 		for (int c = 0; c < CLASS_N; c++) {
 			assert_true(use->share[c] == 0 || use->share[c] == 1);
 			found = use->share[c] == 1 ? c : found;
@@ -458,24 +459,24 @@ static void test_strings(void **state)
 	static const uint8_t sum_loop[] = {0x0f, 0x10, 0x06, 0x0f, 0x58, 0xc1, 0x0f, 0x29, 0x07, 0x48, 0x83, 0xc6, 0x10,
 					   0x48, 0x83, 0xc7, 0x10, 0x48, 0x39, 0xd7, 0x72, 0xea};
 	const uint64_t k = 1 << 10, m = 1 << 20;
-	struct mix_use use;
+	struct cost_model_result use;
 
 #define CLASS_OF(code, length, area, libc, width) string_class(code, sizeof(code), length, area, libc, width, 0, &use)
 	(void)state;
 	/* By cache level, with the size of the area; for a copy, of both areas. */
 	assert_int_equal(CLASS_OF(stosb, 4 * k, 8 * k, false, 1), CLASS_FILL_L2);
-	assert_true(use.bytes[MIX_LEVEL_L2] == 0);
+	assert_true(use.bytes[PROFILE_L2] == 0);
 	assert_int_equal(CLASS_OF(stosb, 128 * k, 256 * k, false, 1), CLASS_FILL_L2);
-	assert_true(use.bytes[MIX_LEVEL_L2] > 200e3 && use.bytes[MIX_LEVEL_L2] < 300e3);
+	assert_true(use.bytes[PROFILE_L2] > 200e3 && use.bytes[PROFILE_L2] < 300e3);
 	assert_int_equal(CLASS_OF(stosb, 8 * m, 8 * m, true, 1), CLASS_FILL_L3);
-	assert_true(use.bytes[MIX_LEVEL_L3] > 8e6 && use.bytes[MIX_LEVEL_L3] < 9e6);
+	assert_true(use.bytes[PROFILE_L3] > 8e6 && use.bytes[PROFILE_L3] < 9e6);
 	/* Half of a cache is evicted when the next piece begins. */
 	assert_int_equal(CLASS_OF(stosb, 16 * m, 16 * m, true, 1), CLASS_FILL_MEM);
-	assert_true(use.bytes[MIX_LEVEL_MEM] > 42e6 && use.bytes[MIX_LEVEL_MEM] < 48e6);
+	assert_true(use.bytes[PROFILE_MEM] > 42e6 && use.bytes[PROFILE_MEM] < 48e6);
 	assert_int_equal(CLASS_OF(stosq, 64 * m, 64 * m, false, 8), CLASS_FILL_MEM);
 	assert_int_equal(CLASS_OF(movsb, 32 * k, 128 * k, false, 1), CLASS_COPY_L2);
 	assert_int_equal(CLASS_OF(movsb, 64 * k, 4 * m, true, 1), CLASS_COPY_L3);
-	assert_true(use.bytes[MIX_LEVEL_L3] > 8e6 && use.bytes[MIX_LEVEL_L3] < 9e6);
+	assert_true(use.bytes[PROFILE_L3] > 8e6 && use.bytes[PROFILE_L3] < 9e6);
 	assert_int_equal(CLASS_OF(movsq, 64 * k, 64 * m, false, 8), CLASS_COPY_MEM);
 	/* Loops over vectors are recognised only in the C library and for long pieces. */
 	assert_int_equal(CLASS_OF(fill_loop, 64 * k, 4 * m, true, 1), CLASS_FILL_L3);
@@ -490,7 +491,7 @@ static void test_strings(void **state)
 #undef CLASS_OF
 	/* A rank that loses the processor at a sample is sampled there again. */
 	assert_int_equal(string_class(movsq, sizeof(movsq), 64 * k, 64 * m, false, 8, 20, &use), CLASS_COPY_MEM);
-	assert_true(use.bytes[MIX_LEVEL_MEM] > 300e6);
+	assert_true(use.bytes[PROFILE_MEM] > 300e6);
 	assert_int_equal(string_class(stosb, sizeof(stosb), 64 * m, 64 * m, false, 1, 20, &use), CLASS_FILL_MEM);
 }
 

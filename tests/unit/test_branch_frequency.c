@@ -20,18 +20,18 @@
 
 /* A loop, how often each instruction of it is executed an iteration, and what is known of it. */
 struct world {
-	struct mix_body b;
-	double truth[MIX_OPS_MAX], cost[MIX_OPS_MAX], often[MIX_OPS_MAX];
-	uint32_t heat[MIX_OPS_MAX];
+	struct loop_body b;
+	double truth[LOOP_OPS_MAX], cost[LOOP_OPS_MAX], often[LOOP_OPS_MAX];
+	uint32_t heat[LOOP_OPS_MAX];
 };
 
 static struct world w;
 
-static struct mix_op *put(uint8_t kind, double often)
+static struct loop_op *put(uint8_t kind, double often)
 {
-	struct mix_op *op = &w.b.op[w.b.n];
+	struct loop_op *op = &w.b.op[w.b.n];
 
-	*op = (struct mix_op){.offset = w.b.n * LEN, .len = LEN, .kind = kind, .target = UINT64_MAX};
+	*op = (struct loop_op){.offset = w.b.n * LEN, .len = LEN, .kind = kind, .target = UINT64_MAX};
 	w.truth[w.b.n] = often;
 	w.cost[w.b.n++] = 0.2 + 0.1 * rng_below(10);
 	return op;
@@ -46,7 +46,7 @@ static void begin(void)
 static void put_some(double often)
 {
 	for (uint32_t n = 1 + rng_below(4); n--;)
-		put(rng_below(2) ? MIX_SCALAR : MIX_MOVE, often);
+		put(rng_below(2) ? OP_SCALAR : OP_MOVE, often);
 }
 
 /* Straight pieces, skipped ones and pairs of arms; inside of these again, `depth` deep. */
@@ -55,15 +55,15 @@ static void put_pieces(double often, int depth)
 	for (uint32_t n = 1 + rng_below(3); n--;) {
 		double share = 0.05 + 0.1 * rng_below(10);
 		bool pair = rng_below(2);
-		struct mix_op *branch, *jump;
+		struct loop_op *branch, *jump;
 
 		put_some(often);
-		branch = put(MIX_BRANCH, often);
+		branch = put(OP_BRANCH, often);
 		put_some(often * share);
-		if (depth > 0 && w.b.n < MIX_OPS_MAX / 4)
+		if (depth > 0 && w.b.n < LOOP_OPS_MAX / 4)
 			put_pieces(often * share, depth - 1);
 		if (pair) {
-			jump = put(MIX_JUMP, often * share);
+			jump = put(OP_JUMP, often * share);
 			branch->target = w.b.n * LEN;
 			put_some(often * (1 - share));
 			jump->target = w.b.n * LEN;
@@ -79,7 +79,7 @@ static void draw(int depth, uint32_t waits)
 {
 	begin();
 	put_pieces(1, depth);
-	put(MIX_BRANCH, 1)->target = 0;
+	put(OP_BRANCH, 1)->target = 0;
 	for (uint32_t i = 0; i < w.b.n; i++)
 		w.heat[i] = (uint32_t)(SAMPLES / w.b.n * w.truth[i] * w.cost[i] * (1 + rng_below(waits)));
 }
@@ -92,18 +92,18 @@ static uint32_t at(uint64_t offset)
 /* Each piece begins as often as the ones before lead there, none more often than the head. */
 static void flows(void)
 {
-	static double in[MIX_OPS_MAX], to[MIX_OPS_MAX];
+	static double in[LOOP_OPS_MAX], to[LOOP_OPS_MAX];
 
 	memset(in, 0, sizeof(in));
 	assert_true(fabs(w.often[0] - 1) < 1e-9);
 	/* Where two ways join the sum is known; where one ends in a branch, the sum of both ways. */
 	for (uint32_t i = 0; i + 1 < w.b.n; i++) {
-		const struct mix_op *op = &w.b.op[i];
+		const struct loop_op *op = &w.b.op[i];
 
 		assert_true(w.often[i] >= 0 && w.often[i] <= 1 + 1e-9);
-		if (op->kind == MIX_JUMP)
+		if (op->kind == OP_JUMP)
 			in[at(op->target)] += w.often[i];
-		else if (op->kind == MIX_BRANCH)
+		else if (op->kind == OP_BRANCH)
 			to[i] = w.often[i];
 		else
 			in[i + 1] += w.often[i];
@@ -111,7 +111,7 @@ static void flows(void)
 	for (uint32_t i = 0; i + 1 < w.b.n; i++) {
 		uint32_t t;
 
-		if (w.b.op[i].kind != MIX_BRANCH)
+		if (w.b.op[i].kind != OP_BRANCH)
 			continue;
 		t = at(w.b.op[i].target);
 		/* Only the branch leads to what falls through; the rest of it goes to its target. */
@@ -128,7 +128,7 @@ static void test_shares(void **state)
 	(void)state;
 	for (int i = 0; i < LOOPS; i++) {
 		draw(i % (DEPTH + 1), 1);
-		assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
+		assert_int_equal(branch_frequency(&w.b, w.cost, w.heat, w.often), 0);
 		flows();
 		for (uint32_t k = 0; k < w.b.n; k++)
 			assert_true(fabs(w.often[k] - w.truth[k]) < 0.01);
@@ -140,8 +140,8 @@ static void test_waits(void **state)
 	(void)state;
 	for (int i = 0; i < LOOPS; i++) {
 		draw(i % (DEPTH + 1), 40);
-		assert_true(w.b.n < MIX_OPS_MAX);
-		assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
+		assert_true(w.b.n < LOOP_OPS_MAX);
+		assert_int_equal(branch_frequency(&w.b, w.cost, w.heat, w.often), 0);
 		flows();
 	}
 }
@@ -154,7 +154,7 @@ static void test_no_samples(void **state)
 		draw(1, 1);
 		memset(w.heat, 0, sizeof(w.heat));
 		w.heat[rng_below(w.b.n)] = i % 2 ? 1000 : 0;
-		assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
+		assert_int_equal(branch_frequency(&w.b, w.cost, w.heat, w.often), 0);
 		flows();
 	}
 }
@@ -166,7 +166,7 @@ static void met(double longer, uint32_t from)
 		w.cost[i] = 1;
 		w.heat[i] = (uint32_t)(10000 * w.truth[i] * (i < from ? 1 : longer));
 	}
-	assert_int_equal(mix_flow(&w.b, w.cost, w.heat, w.often), 0);
+	assert_int_equal(branch_frequency(&w.b, w.cost, w.heat, w.often), 0);
 }
 
 /* What is behind a branch and never executed is no place where samples lack: an arm with such code in it is executed as often as the rest
@@ -176,16 +176,16 @@ static void test_never_executed(void **state)
 	(void)state;
 	begin();
 	for (int i = 0; i < 5; i++)
-		put(MIX_MOVE, 1);
-	put(MIX_BRANCH, 1)->target = 60 * LEN; /* over the arm, */
-	put(MIX_MOVE, 0.5);
-	put(MIX_BRANCH, 0.5)->target = 58 * LEN; /* and over most of it */
+		put(OP_MOVE, 1);
+	put(OP_BRANCH, 1)->target = 60 * LEN; /* over the arm, */
+	put(OP_MOVE, 0.5);
+	put(OP_BRANCH, 0.5)->target = 58 * LEN; /* and over most of it */
 	while (w.b.n < 58)
-		put(MIX_MOVE, 0);
-	put(MIX_MOVE, 0.5);
-	put(MIX_MOVE, 0.5);
-	put(MIX_MOVE, 1);
-	put(MIX_BRANCH, 1)->target = 0;
+		put(OP_MOVE, 0);
+	put(OP_MOVE, 0.5);
+	put(OP_MOVE, 0.5);
+	put(OP_MOVE, 1);
+	put(OP_BRANCH, 1)->target = 0;
 	met(1, 0);
 	for (uint32_t i = 0; i < w.b.n; i++)
 		assert_true(fabs(w.often[i] - w.truth[i]) < 0.01);
@@ -196,14 +196,14 @@ static void test_two_steps(void **state)
 {
 	(void)state;
 	begin();
-	put(MIX_INTEGER, 0.75); /* the step */
+	put(OP_INTEGER, 0.75); /* the step */
 	for (int i = 0; i < 5; i++)
-		put(MIX_MOVE, 1);
-	put(MIX_BRANCH, 1)->target = 0;
+		put(OP_MOVE, 1);
+	put(OP_BRANCH, 1)->target = 0;
 	for (int i = 0; i < 5; i++)
-		put(MIX_MOVE, 0.25);
-	put(MIX_INTEGER, 0.25); /* the same step */
-	put(MIX_BRANCH, 0.25)->target = LEN;
+		put(OP_MOVE, 0.25);
+	put(OP_INTEGER, 0.25); /* the same step */
+	put(OP_BRANCH, 0.25)->target = LEN;
 	met(2, 7); /* too often in the arm: what flows into the begin flows out of it all the same */
 	assert_true(fabs(w.often[1] - 1) < 1e-9);
 	assert_true(fabs(w.often[0] + w.often[7] - 1) < 1e-6);
@@ -216,10 +216,10 @@ static void test_loop_within(void **state)
 	(void)state;
 	begin();
 	for (int i = 0; i < 6; i++)
-		put(MIX_MOVE, i < 2 ? 0.1 : 1);
-	put(MIX_BRANCH, 1)->target = 2 * LEN;
-	put(MIX_MOVE, 0.1);
-	put(MIX_BRANCH, 0.1)->target = 0;
+		put(OP_MOVE, i < 2 ? 0.1 : 1);
+	put(OP_BRANCH, 1)->target = 2 * LEN;
+	put(OP_MOVE, 0.1);
+	put(OP_BRANCH, 0.1)->target = 0;
 	met(1, 0);
 	for (uint32_t i = 0; i < w.b.n; i++)
 		assert_true(fabs(w.often[i] - w.truth[i]) < 0.01);

@@ -35,8 +35,8 @@ static const struct way ways[] = {
 	{"add $1,%edx; cmp $77,%edx; jne", {0x83, 0xc2, 1, 0x83, 0xfa, 77, 0x75}, 7, DX, 0xff, 77, 1},
 };
 
-static struct mix_body body;
-static struct mix_hit hit[HITS];
+static struct loop_body body;
+static struct loop_sample hit[HITS];
 static uint64_t reg[HITS][TSAMPLE_REGS];
 
 /* With this before it, of n bytes. */
@@ -51,9 +51,9 @@ static void decode_behind(const uint8_t *before, size_t n, const struct way *w)
 	memcpy(bytes + n + sizeof(work), w->code, w->len);
 	code.len = (uint32_t)(n + sizeof(work) + w->len + 1);
 	bytes[code.len - 1] = (uint8_t)-(int)(code.len - n); /* to the head */
-	assert_int_equal(mix_body_find(&s, 0, 0x1000 + n, &body), 0);
+	assert_int_equal(loop_body_find(&s, 0, 0x1000 + n, &body), 0);
 	assert_true(body.is_loop);
-	assert_int_equal(body.op[body.n - 1].kind, MIX_BRANCH);
+	assert_int_equal(body.op[body.n - 1].kind, OP_BRANCH);
 }
 
 static void decode(const struct way *w)
@@ -65,7 +65,7 @@ static void decode(const struct way *w)
  * code looks at 32. */
 static void meet(const struct way *w, double row)
 {
-	double met = row * mix_row_waits(row, body.n);
+	double met = row * trip_count_waits(row, body.n);
 
 	for (int i = 0; i < HITS; i++) {
 		int64_t left = (int64_t)(met * (i + 0.5) / HITS);
@@ -74,7 +74,7 @@ static void meet(const struct way *w, double row)
 		reg[i][w->counter] = (uint64_t)(w->stop - w->step * left);
 		if (w->end != 0xff)
 			reg[i][w->end] = (uint64_t)w->stop;
-		hit[i] = (struct mix_hit){body.op[i % (int)body.n].offset, reg[i]};
+		hit[i] = (struct loop_sample){body.op[i % (int)body.n].offset, reg[i]};
 	}
 }
 
@@ -87,8 +87,8 @@ static void test_rows(void **state)
 		for (size_t r = 0; r < 3; r++) {
 			decode(&ways[w]);
 			meet(&ways[w], rows[r]);
-			if (fabs(mix_row(&body, hit, HITS) / rows[r] - 1) > 0.15)
-				fail_msg("%s: %g for %g", ways[w].what, mix_row(&body, hit, HITS), rows[r]);
+			if (fabs(trip_count(&body, hit, HITS) / rows[r] - 1) > 0.15)
+				fail_msg("%s: %g for %g", ways[w].what, trip_count(&body, hit, HITS), rows[r]);
 		}
 }
 
@@ -100,26 +100,26 @@ static void test_not_known(void **state)
 	(void)state;
 	decode(&ways[0]);
 	meet(&ways[0], 64);
-	assert_true(mix_row(&body, hit, HITS) > 0);
-	assert_true(mix_row(&body, hit, 3) == 0);
-	assert_true(mix_row(&body, hit, 0) == 0);
+	assert_true(trip_count(&body, hit, HITS) > 0);
+	assert_true(trip_count(&body, hit, 3) == 0);
+	assert_true(trip_count(&body, hit, 0) == 0);
 	body.is_loop = false;
-	assert_true(mix_row(&body, hit, HITS) == 0);
+	assert_true(trip_count(&body, hit, HITS) == 0);
 	decode(&moved); /* by nothing in the loop */
 	meet(&moved, 64);
-	assert_true(mix_row(&body, hit, HITS) == 0);
+	assert_true(trip_count(&body, hit, HITS) == 0);
 	decode(&loaded);
 	meet(&loaded, 64);
-	assert_true(mix_row(&body, hit, HITS) == 0);
+	assert_true(trip_count(&body, hit, HITS) == 0);
 	/* counters that are past their end, or nowhere near */
 	decode(&ways[0]);
 	for (int i = 0; i < HITS; i++)
 		reg[i][AX] = (uint64_t)(i % 2 ? 1 : -1) << 62;
-	assert_true(mix_row(&body, hit, HITS) == 0);
+	assert_true(trip_count(&body, hit, HITS) == 0);
 	/* and one that is always at the same */
 	for (int i = 0; i < HITS; i++)
 		reg[i][AX] = 990;
-	assert_true(mix_row(&body, hit, HITS) == 0);
+	assert_true(trip_count(&body, hit, HITS) == 0);
 }
 
 /* Where the code before a loop says what its counter begins with, few samples will do, wherever they lie. */
@@ -153,20 +153,20 @@ static void test_known(void **state)
 			reg[k][CX] = 8;
 			if (w->end != 0xff)
 				reg[k][w->end] = (uint64_t)w->stop;
-			hit[k] = (struct mix_hit){body.op[0].offset, reg[k]};
+			hit[k] = (struct loop_sample){body.op[0].offset, reg[k]};
 		}
-		if (mix_row(&body, hit, 4) != is[i].row)
-			fail_msg("%zu: %g for %g", i, mix_row(&body, hit, 4), is[i].row);
+		if (trip_count(&body, hit, 4) != is[i].row)
+			fail_msg("%zu: %g for %g", i, trip_count(&body, hit, 4), is[i].row);
 	}
 }
 
 static void test_waits(void **state)
 {
 	(void)state;
-	assert_true(mix_row_waits(0, 10) == 1);
+	assert_true(trip_count_waits(0, 10) == 1);
 	for (double row = 1; row < 1e6; row *= 2) {
-		assert_true(mix_row_waits(row, 10) > 0 && mix_row_waits(row, 10) < 1);
-		assert_true(mix_row_waits(row, 10) < mix_row_waits(2 * row, 10));
+		assert_true(trip_count_waits(row, 10) > 0 && trip_count_waits(row, 10) < 1);
+		assert_true(trip_count_waits(row, 10) < trip_count_waits(2 * row, 10));
 	}
 }
 
@@ -189,12 +189,12 @@ static uint32_t decode_nest(const uint8_t *inner, size_t len)
 	n += sizeof(last);
 	bytes[n] = (uint8_t)-(int)(n + 1);
 	code.len = n + 1;
-	assert_int_equal(mix_body_find(&s, 0, 0x1000, &body), 0);
+	assert_int_equal(loop_body_find(&s, 0, 0x1000, &body), 0);
 	assert_true(body.is_loop);
 	assert_int_equal(body.op[0].offset, 0x1000);
-	at = mix_body_at(&body, 0x1000 + sizeof(first) + len - 1);
+	at = loop_body_at(&body, 0x1000 + sizeof(first) + len - 1);
 	assert_int_not_equal(at, UINT32_MAX);
-	assert_int_equal(body.op[at].kind, MIX_BRANCH);
+	assert_int_equal(body.op[at].kind, OP_BRANCH);
 	return at;
 }
 
@@ -207,16 +207,16 @@ static void test_counted(void **state)
 
 	(void)state;
 	at = decode_nest(counted, sizeof(counted));
-	assert_true(mix_row_is_counted(&body, at, NULL));
-	assert_true(mix_row_is_counted(&body, body.n - 1, NULL));
+	assert_true(trip_count_is_counted(&body, at, NULL));
+	assert_true(trip_count_is_counted(&body, body.n - 1, NULL));
 	body.op[at].target = body.op[at + 1].offset; /* forward */
-	assert_false(mix_row_is_counted(&body, at, NULL));
+	assert_false(trip_count_is_counted(&body, at, NULL));
 	body.op[at].target = UINT64_MAX;
-	assert_false(mix_row_is_counted(&body, at, NULL));
+	assert_false(trip_count_is_counted(&body, at, NULL));
 	at = decode_nest(list, sizeof(list));
-	assert_false(mix_row_is_counted(&body, at, NULL));
+	assert_false(trip_count_is_counted(&body, at, NULL));
 	at = decode_nest(sought, sizeof(sought));
-	assert_false(mix_row_is_counted(&body, at, NULL));
+	assert_false(trip_count_is_counted(&body, at, NULL));
 }
 
 int main(void)
