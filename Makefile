@@ -93,13 +93,13 @@ TARGETS := $(if $(CLI_SRC),$(B)/precedent) $(if $(DAEMON_SRC),$(B)/precedentd) \
            $(if $(PLUGIN_SRC),$(B)/job_submit_precedent.so) $(if $(SPANK_SRC),$(B)/spank_precedent.so) \
            $(B)/libprecedent_trace.so $(TRACERS) $(RUNTIMES) $(REPLAYS) $(MODEL_LIBS) $(CATALOGUES)
 
-UNIT_SRC  := $(wildcard tests/unit/test_*.c)
+UNIT_SRC  := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
 # The recorder without MPI, for tests that play calls into it.
 RECORDER_SRC := $(addprefix spank/tracer/,record.c jumped.c pages.c spill.c quiet.c site.c skew.c cost.c)
 # Options of verbs, for their test.
 OPTIONS_SRC := $(addprefix cli/ui/,options.c util.c term.c)
-UNIT_HELP := $(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c))
+UNIT_HELP := $(wildcard tests/unit/*.c)
 BENCH_SRC := $(wildcard tests/bench/bench_*.c tests/bench/make_*.c)
 # The simulation of backfill, a program of several files.
 BACKFILL_SRC := $(filter-out %/main.c,$(wildcard tests/bench/backfill/*.c))
@@ -273,7 +273,7 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tests/unit/libhelp.a $(B)/libprecedent.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(SAN) -o $@ $< $(B)/tests/unit/libhelp.a $(B)/libprecedent.a -lcmocka $(LIBS_CLI) -lpthread -ldl
 # stands for slurmctld, whose variable the plugin looks at
-$(B)/tests/unit/test_job_submit: private BASE += -Wl,--export-dynamic-symbol=last_part_update
+$(B)/tests/unit/plugin/test_job_submit: private BASE += -Wl,--export-dynamic-symbol=last_part_update
 # the same
 $(B)/tests/bench/bench_submit: private BASE += -Wl,--export-dynamic-symbol=last_part_update
 $(B)/tests/bench/%: tests/bench/%.c $(B)/libprecedent.a $(B)/tests/unit/libhelp.a

@@ -60,7 +60,7 @@ for my $of (['ring', 20, 8], ['calls'], ['threads']) {
 }
 
 # What of the plugins runs without Slurm, and what the tracer does when a process ends.
-for my $name (qw(test_job_submit test_task_side test_ends)) {
+for my $name (qw(plugin/test_job_submit spank/test_task_side spank/tracer/test_ends)) {
 	subtest $name => sub {
 		my $path = "$build/tests/unit/$name";
 		is(run_command('make', '--silent', '-C', top(), "B=$ENV{PRECEDENT_BUILD}", "$ENV{PRECEDENT_BUILD}/tests/unit/$name")->{rc}, 0, 'it is built') if !-x $path;

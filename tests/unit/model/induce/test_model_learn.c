@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Models learnt from some runs of a program against what the program does at other inputs: every row, its time and its
+ * variables. What the runs do not determine has to be refused, with a reason.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/model_programs.h"
+#include "model/induce/fit.h"
+#include "model/induce/learn.h"
+#include "model/induce/text.h"
+#include "model/induce/value.h"
+
+#define IN 4
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+
+static struct model *learn(const struct program *p, struct journal *j, const double (*in)[IN], size_t n)
+{
+	struct errbuf err = {""};
+	struct model *m;
+
+	for (size_t i = 0; i < n; i++)
+		program_journal_run(p, j, in[i]);
+	m = model_learn(j, NULL, &err);
+	if (!m)
+		fail_msg("%s: %s", p->name, err.text);
+	return m;
+}
+
+static void check_program(const struct program *p, const double (*in)[IN], size_t n, const double (*at)[IN], size_t n_at,
+			  double rel)
+{
+	struct journal *j = program_journal(p);
+	struct model *m = learn(p, j, in, n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct errbuf err = {""};
+
+		if (program_compare(p, j, m, in[i], rel, &err) < 0)
+			fail_msg("at its own inputs %zu: %s", i, err.text);
+	}
+	for (size_t i = 0; i < n_at; i++) {
+		struct errbuf err = {""};
+
+		if (program_compare(p, j, m, at[i], rel, &err) < 0)
+			fail_msg("at new inputs %zu: %s", i, err.text);
+	}
+	assert_int_equal(m->n_unknown, 0);
+	assert_false(m->random);
+	model_destroy(m);
+	journal_destroy(j);
+}
+#define CHECK(p, in, at) check_program(&(p), in, N(in), at, N(at), 1e-9)
+
+static void test_bounds_from_inputs(void **state)
+{
+	static const double nested[][IN] = {{3, 4}, {5, 2}, {8, 11}, {4, 7}}, nested_at[][IN] = {{7, 9}, {30, 1}, {1, 50}, {100, 20}};
+	static const double tri[][IN] = {{3}, {5}, {9}, {6}}, tri_at[][IN] = {{7}, {1}, {60}};
+	static const double half[][IN] = {{12}, {5}, {8}, {9}, {3}}, half_at[][IN] = {{33}, {20}, {2}};
+	static const double shared[][IN] = {{2, 3, 4}, {3, 5, 2}, {6, 4, 3}, {4, 2, 7}}, shared_at[][IN] = {{3, 3, 3}, {7, 2, 4}, {5, 9, 2}};
+
+	(void)state;
+	CHECK(program_nested, nested, nested_at);
+	CHECK(program_triangle, tri, tri_at);
+	CHECK(program_halves, half, half_at);
+	CHECK(program_shared, shared, shared_at);
+}
+
+static void test_branches(void **state)
+{
+	static const double alt[][IN] = {{4}, {9}, {12}, {6}, {21}}, alt_at[][IN] = {{7}, {30}, {100}};
+	static const double par[][IN] = {{4}, {9}, {12}, {5}, {7}, {8}, {20}}, par_at[][IN] = {{6}, {31}, {30}};
+	static const double every[][IN] = {{12, 3}, {44, 5}, {80, 2}, {25, 9}}, every_at[][IN] = {{33, 4}, {20, 7}, {100, 10}};
+
+	(void)state;
+	CHECK(program_alternate, alt, alt_at);
+	CHECK(program_parity, par, par_at);
+	CHECK(program_every, every, every_at);
+}
+
+static void test_doubling(void **state)
+{
+	static const double in[][IN] = {{16, 20}, {100, 40}, {900, 9}, {65, 64}}, at[][IN] = {{300, 77}, {64, 100}, {5000, 500}};
+	static const double var[][IN] = {{16}, {100}, {900}, {65}}, var_at[][IN] = {{300}, {64}, {1e6}};
+
+	(void)state;
+	CHECK(program_doubling, in, at);
+	CHECK(program_doubling_var, var, var_at);
+}
+
+static void test_variables_decide(void **state)
+{
+	static const double in[][IN] = {{12, 1e-3}, {5, 1e-6}, {8, 1e-8}, {9, 0.1}, {20, 1e-5}}, at[][IN] = {{50, 2e-5}, {80, 0.003}};
+
+	static const double pick[][IN] = {{14}, {29}, {42}, {23}, {19}}, pick_at[][IN] = {{33}, {100}};
+
+	(void)state;
+	CHECK(program_residue, in, at);
+	CHECK(program_while_data, pick, pick_at);
+}
+
+static void test_ranks(void **state)
+{
+	static const double in[][IN] = {{0, 4, 5}, {1, 4, 5}, {2, 4, 5}, {3, 4, 5}, {0, 8, 6}, {3, 8, 6},
+					{7, 8, 6}, {5, 8, 9}, {6, 8, 9}, {0, 2, 11}, {1, 2, 11}};
+	static const double at[][IN] = {{0, 16, 7}, {15, 16, 9}, {7, 16, 30}, {4, 5, 3}};
+
+	(void)state;
+	CHECK(program_ring, in, at);
+}
+
+static void test_procedures(void **state)
+{
+	static const double in[][IN] = {{2, 3}, {4, 5}, {8, 2}, {5, 9}}, at[][IN] = {{3, 4}, {20, 7}};
+	struct journal *j = program_journal(&program_calls_nested);
+	struct model *m = learn(&program_calls_nested, j, in, N(in));
+	uint32_t calling[3] = {0};
+
+	(void)state;
+	CHECK(program_calls, in, at);
+	CHECK(program_calls_nested, in, at);
+	/* The outer procedure is called from two places, the inner one from two places of it. */
+	assert_int_equal(m->n_graphs, 3);
+	for (uint32_t g = 0; g < 2; g++)
+		for (uint32_t n = 0; n < m->graph[g].n_nodes; n++)
+			calling[g] += m->graph[g].node[n].callee == g + 1;
+	assert_int_equal(calling[0], 2);
+	assert_int_equal(calling[1], 2);
+	model_destroy(m);
+	journal_destroy(j);
+}
+
+struct lag {
+	double y, worst;
+	const struct tape *t;
+	size_t at;
+};
+
+static int lag_event(void *arg, uint32_t point, double time_s, const double *var)
+{
+	struct lag *l = arg;
+
+	(void)point;
+	(void)time_s;
+	l->worst = fmax(l->worst, l->at < l->t->n ? fabs(var[0] - l->t->row[l->at].var[0]) : INFINITY);
+	l->at++;
+	return 0;
+}
+
+/* What is missed of the result when it is fitted as a function of the inputs. */
+static double lag_direct(const double (*at)[IN], size_t n_at)
+{
+	struct journal *j = program_journal(&program_euler);
+	struct model *m = model_create();
+	double col[3][60], y[60], *cols[3] = {col[0], col[1], col[2]}, worst = 0;
+	uint32_t group[60];
+	const uint32_t feature[3] = {0, 1, 2};
+	const struct fit_table table = {60, 3, cols, feature, group};
+	struct model_feature features[3] = {{MODEL_INPUT, 0, 0}, {MODEL_INPUT, 1, 0}, {MODEL_INPUT, 2, 0}};
+	struct model_graph g = {.n_features = 3, .feature = features};
+	struct fit_quality q;
+	struct model_fn fn;
+	struct errbuf err;
+	struct tape t;
+
+	for (uint32_t i = 0; i < 60; i++) {
+		double in[IN] = {(i * 7 % 11) * 0.5 - 2, (i * 5 % 13) * 0.5 - 3, 10 + i * 37 % 191};
+
+		program_run(&program_euler, j, in, &t);
+		y[i] = t.row[t.n - 1].var[0];
+		for (int k = 0; k < 3; k++)
+			col[k][i] = in[k];
+		group[i] = i;
+		tape_free(&t);
+	}
+	assert_int_equal(fit_function(&table, y, false, m, &fn, &q, &err), 0);
+	assert_false(q.exact);
+	for (size_t i = 0; i < n_at; i++) {
+		struct model_state s = {.input = at[i]};
+
+		program_run(&program_euler, j, at[i], &t);
+		worst = fmax(worst, fabs(model_fn_value(&g, &fn, &s) - t.row[t.n - 1].var[0]));
+		tape_free(&t);
+	}
+	model_destroy(m);
+	journal_destroy(j);
+	return worst;
+}
+
+/* The paper's experiment: a model of the algorithm against a direct approximation of its result. */
+static void test_euler(void **state)
+{
+	static const double in[][IN] = {{1, 2, 50}, {3, 1, 80}, {0.5, 4, 120}, {2, -1, 33}};
+	static const double at[][IN] = {{0, 1, 150}, {2.5, -2.5, 100}, {1.5, 2.5, 40}, {1, 0.5, 1000}};
+	struct journal *j = program_journal(&program_euler);
+	struct model *m = learn(&program_euler, j, in, N(in));
+	double direct;
+
+	(void)state;
+	for (size_t i = 0; i < N(at); i++) {
+		struct tape t;
+		struct lag l = {.t = &t};
+		struct model_sink sink = {lag_event, &l};
+		struct model_result r = {0};
+		struct errbuf err;
+
+		program_run(&program_euler, j, at[i], &t);
+		assert_int_equal(model_interpret(m, at[i], 1, NULL, &sink, &r, &err), 0);
+		assert_int_equal(l.at, t.n);
+		assert_true(l.worst < 2e-13);
+		tape_free(&t);
+	}
+	direct = lag_direct(at, N(at) - 1);
+	assert_true(direct > 1e-4);
+	assert_true(direct < 1);
+	model_destroy(m);
+	journal_destroy(j);
+}
+
+/* A variable that nothing gives is not known; the sequence, which does not need it, is. */
+static void test_unknown_variable(void **state)
+{
+	static const double in[][IN] = {{14}, {29}, {42}, {23}, {19}}, at[3] = {33};
+	struct journal *j = program_journal(&program_noise);
+	struct model *m = learn(&program_noise, j, in, N(in));
+	struct model_result r = {0};
+	double var[1];
+	struct errbuf err;
+
+	(void)state;
+	assert_false(m->var[0].known);
+	assert_non_null(strstr(m->var[0].reason, "from"));
+	r.var = var;
+	assert_int_equal(model_interpret(m, at, 1, NULL, NULL, &r, &err), 0);
+	assert_int_equal(r.events, 34);
+	assert_true(isnan(var[0]));
+	model_destroy(m);
+	journal_destroy(j);
+}
+
+static void test_chance(void **state)
+{
+	static const double in[][IN] = {{140}, {290}, {420}}, at[1] = {1000};
+	struct journal *j = program_journal(&program_coin);
+	struct model *m = learn(&program_coin, j, in, N(in));
+	struct model_spread s;
+	struct errbuf err;
+
+	(void)state;
+	assert_true(m->random);
+	assert_int_equal(model_interpret_often(m, at, 7, 50, NULL, &s, &err), 0);
+	assert_int_equal(s.n, 50);
+	assert_in_range(s.n_cluster, 40, 50);
+	/* 1 ms a toss, 10 ms for heads (3 of 10), 1 ms for tails. */
+	assert_true(fabs(s.mean_s / (1000 * (0.001 + 0.3 * 0.01 + 0.7 * 0.001)) - 1) < 0.1);
+	model_destroy(m);
+	journal_destroy(j);
+}
+
+/* Ends after 17, 23, 19, 29 steps, whatever the input: nothing says when. */
+static void whim(struct tape *t, const double *in)
+{
+	static const int steps[] = {17, 23, 19, 29};
+
+	for (int i = 0; i < steps[(int)in[0] % 4]; i++)
+		tape_pass(t, "step");
+	tape_pass(t, "end");
+}
+static const struct program program_whim = {"whim", whim, 1, 0, {"N"}, {NULL}};
+
+static void test_refuses_what_is_not_determined(void **state)
+{
+	static const double in[][IN] = {{104}, {237}, {158}, {91}}, at[1] = {120};
+	struct journal *j = program_journal(&program_whim);
+	struct model *m = learn(&program_whim, j, in, N(in));
+	struct model_result r = {0};
+	struct errbuf err;
+
+	(void)state;
+	assert_int_equal(m->n_unknown, 1);
+	assert_int_equal(model_interpret(m, at, 1, NULL, NULL, &r, &err), -1);
+	assert_non_null(strstr(err.text, "where step leads is not known"));
+	model_destroy(m);
+	journal_destroy(j);
+}
+
+static void test_refuses_other_constants(void **state)
+{
+	static const double in[][IN] = {{9, 3}}, same[2] = {9, 3}, other[2] = {9, 4};
+	struct journal *j = program_journal(&program_nested);
+	struct model *m = learn(&program_nested, j, in, N(in));
+	struct model_result r = {0};
+	struct errbuf err;
+
+	(void)state;
+	/* One run is repeated exactly, and nothing else is said. */
+	assert_int_equal(model_interpret(m, same, 1, NULL, NULL, &r, &err), 0);
+	assert_int_equal(r.events, 2 + 9 * 2 + 27);
+	assert_int_equal(model_interpret(m, other, 1, NULL, NULL, &r, &err), -1);
+	assert_non_null(strstr(err.text, "input M was 3 in every run"));
+	model_destroy(m);
+	journal_destroy(j);
+}
+
+static void test_refuses_to_part_what_went_together(void **state)
+{
+	static const double in[][IN] = {{3, 3}, {5, 5}, {8, 8}, {12, 12}}, same[2] = {20, 20}, other[2] = {20, 10};
+	struct journal *j = program_journal(&program_nested);
+	struct model *m = learn(&program_nested, j, in, N(in));
+	struct model_result r = {0};
+	struct errbuf err;
+
+	(void)state;
+	assert_int_equal(model_interpret(m, same, 1, NULL, NULL, &r, &err), 0);
+	assert_int_equal(r.events, 2 + 20 * 2 + 400);
+	assert_int_equal(model_interpret(m, other, 1, NULL, NULL, &r, &err), -1);
+	assert_non_null(strstr(err.text, "went together"));
+	model_destroy(m);
+	journal_destroy(j);
+}
+
+static void test_confidence(void **state)
+{
+	static const double in[][IN] = {{3, 4}, {5, 2}, {8, 11}, {4, 7}, {9, 8}}, whims[][IN] = {{104}, {237}, {158}, {91}};
+	const struct model_learn_options o = {.cross_validate = true};
+	struct journal *j = program_journal(&program_nested), *w = program_journal(&program_whim);
+	struct errbuf err;
+	struct model *m;
+
+	(void)state;
+	for (size_t i = 0; i < N(in); i++)
+		program_journal_run(&program_nested, j, in[i]);
+	m = model_learn(j, &o, &err);
+	assert_non_null(m);
+	assert_int_equal(m->confidence.n_runs, 5);
+	assert_int_equal(m->confidence.n_exact, 5);
+	assert_true(m->confidence.time_error < 1e-9);
+	model_destroy(m);
+	for (size_t i = 0; i < N(whims); i++)
+		program_journal_run(&program_whim, w, whims[i]);
+	m = model_learn(w, &o, &err);
+	assert_non_null(m);
+	assert_int_equal(m->confidence.n_refused, 4);
+	model_destroy(m);
+	journal_destroy(j);
+	journal_destroy(w);
+}
+
+static void test_bad_journals(void **state)
+{
+	const char *const inputs[] = {"N", "N"}, *const odd[] = {"a\nb"};
+	struct errbuf err;
+	struct journal *j;
+	double nan_in[1] = {NAN}, in[1] = {1};
+
+	(void)state;
+	assert_null(journal_create(inputs, 2, NULL, 0, &err));
+	assert_non_null(strstr(err.text, "two inputs are called N"));
+	assert_null(journal_create(odd, 1, NULL, 0, &err));
+	j = journal_create(inputs, 1, NULL, 0, &err);
+	assert_non_null(j);
+	assert_null(model_learn(j, NULL, &err));
+	assert_non_null(strstr(err.text, "no runs"));
+	assert_int_equal(journal_point(j, "", &err), -1);
+	assert_int_equal(journal_point(j, "a", &err), 0);
+	assert_int_equal(journal_add(j, 0, 0, NULL, &err), -1);
+	assert_int_equal(journal_begin(j, nan_in, &err), -1);
+	assert_int_equal(journal_begin(j, in, &err), 0);
+	assert_int_equal(journal_add(j, 1, 0, NULL, &err), -1);
+	assert_int_equal(journal_add(j, 0, 1, NULL, &err), 0);
+	assert_int_equal(journal_add(j, 0, 0.5, NULL, &err), -1);
+	assert_non_null(strstr(err.text, "goes back"));
+	assert_int_equal(journal_begin(j, in, &err), 0);
+	assert_null(model_learn(j, NULL, &err));
+	assert_non_null(strstr(err.text, "run 1 of the journal has no rows"));
+	journal_destroy(j);
+}
+
+static void test_bounds(void **state)
+{
+	static const double in[][IN] = {{3, 4}, {5, 2}, {8, 11}, {4, 7}}, at[2] = {1e6, 1e6}, endless[2] = {1e300, 1};
+	struct journal *j = program_journal(&program_nested);
+	struct model *m = learn(&program_nested, j, in, N(in));
+	const struct model_limits steps = {.steps = 1000}, events = {.events = 10};
+	struct model_result r = {0};
+	struct errbuf err;
+
+	(void)state;
+	assert_int_equal(model_interpret(m, at, 1, &steps, NULL, &r, &err), -1);
+	assert_int_equal(r.steps, 1000);
+	assert_non_null(strstr(err.text, "has not ended after 1000 steps"));
+	assert_int_equal(model_interpret(m, at, 1, &events, NULL, &r, &err), -1);
+	assert_int_equal(r.events, 10);
+	assert_int_equal(model_interpret(m, endless, 1, &steps, NULL, &r, &err), -1);
+	model_destroy(m);
+	journal_destroy(j);
+}
+
+static void test_text(void **state)
+{
+	static const double in[][IN] = {{2, 3}, {4, 5}, {8, 2}, {5, 9}};
+	struct journal *j = program_journal(&program_calls);
+	struct model *m = learn(&program_calls, j, in, N(in));
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	(void)state;
+	assert_int_equal(model_print(m, f), 0);
+	fclose(f);
+	assert_non_null(strstr(text, "else to send"));
+	assert_non_null(strstr(text, "#send >= neighbours"));
+	assert_non_null(strstr(text, "procedure 1"));
+	free(text);
+	f = open_memstream(&text, &size);
+	assert_int_equal(model_print_dot(m, f), 0);
+	fclose(f);
+	assert_memory_equal(text, "digraph model {", 15);
+	assert_non_null(strstr(text, "style=dashed"));
+	free(text);
+	model_destroy(m);
+	journal_destroy(j);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_bounds_from_inputs),
+	    cmocka_unit_test(test_branches),
+	    cmocka_unit_test(test_doubling),
+	    cmocka_unit_test(test_variables_decide),
+	    cmocka_unit_test(test_ranks),
+	    cmocka_unit_test(test_procedures),
+	    cmocka_unit_test(test_euler),
+	    cmocka_unit_test(test_unknown_variable),
+	    cmocka_unit_test(test_chance),
+	    cmocka_unit_test(test_refuses_what_is_not_determined),
+	    cmocka_unit_test(test_refuses_other_constants),
+	    cmocka_unit_test(test_refuses_to_part_what_went_together),
+	    cmocka_unit_test(test_confidence),
+	    cmocka_unit_test(test_bad_journals),
+	    cmocka_unit_test(test_bounds),
+	    cmocka_unit_test(test_text),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
