@@ -11,6 +11,7 @@
  * memory is the growth of its resident set above the string, speed is by processor time.
  * Usage: bench_contract [strings|speed|kernels|optimum ...].
  */
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +26,7 @@
 
 #define WINDOW	64u
 #define SHORT_N 200u
-
 static uint64_t rng_state;
-
 static uint32_t rng(void)
 {
 	rng_state ^= rng_state << 13;
@@ -649,17 +648,16 @@ static const struct {
     {"MG", make_mg, 10043, 302}, {"SP", make_sp, 26891, 43},
 };
 
-/* Processor time of one contraction: the least of some. */
+/* Processor time of one contraction: the least of seven. */
 static double least_ms(enum method m, const struct text *t)
 {
-	double least = 1e9;
+	double least = INFINITY;
 
 	for (int i = 0; i < 7; i++) {
 		double begin = now(CLOCK_PROCESS_CPUTIME_ID);
 
 		method_length(m, t->s, t->n);
-		begin = 1e3 * (now(CLOCK_PROCESS_CPUTIME_ID) - begin);
-		least = begin < least ? begin : least;
+		least = fmin(least, 1e3 * (now(CLOCK_PROCESS_CPUTIME_ID) - begin));
 	}
 	return least;
 }
