@@ -137,13 +137,13 @@ subtest 'a traced job is probed on every candidate' => sub {
 
 subtest 'a predicted job is compared with its prediction' => sub {
 	my ($job, undef, $said) = $testbed->submit(script('one'), '-N2', '-n2', '-t', 20, '-H');
-	like($said, qr/precedent: 00:00:0\d on fast .* on slow; limit will be 00:02:00 \(you asked 00:20:00\)/, 'predicted');
+	like($said, qr/precedent: 00:00:\d\d on fast .* on slow; limit will be 00:02:00 \(you asked 00:20:00\)/, 'predicted');
 	ok(wait_until(40, sub { $testbed->job_info($job)->{TimeLimit} eq '00:02:00' }), 'its limit is set') or diag $testbed->log('precedentd');
 	like($testbed->job_info($job)->{AdminComment}, qr/ user_limit=20 limit=2 /, '... and its comment says so');
 	$testbed->run({as => 'root'}, 'scontrol', 'release', $job);
 	$testbed->wait_job($job, 60);
 	ok(wait_until(20, sub { (shown($job)->{job}{state} // '') eq 'COMPLETED' }), 'its end is seen');
-	like(precedent('jobs', '-n', 1)->{out}, qr/^$job .* 00:20:00 00:02:00 00:00:0\d .* [+-]\d+\.\d %$/m, 'jobs shows both');
+	like(precedent('jobs', '-n', 1)->{out}, qr/^$job .* 00:20:00 00:02:00 00:00:\d\d .* [+-]\d+\.\d %$/m, 'jobs shows both');
 	like(precedent('accuracy')->{out}, qr/^fast +1 /m, 'accuracy counts it');
 	my $words = precedent('explain', $job)->{out};
 	like($words, qr/predicted to run .* on fast/, 'explain begins with the prediction');
@@ -241,7 +241,7 @@ subtest 'inputs that have not run' => sub {
 	ok(wait_until(60, sub { ($model) = @{ shown($jobs[0])->{models} // [] }; ($model // {})->{law} }), 'a model is made of them');
 	is($model->{inputs}, 3, 'of three inputs');
 	($job, undef, $said{near}) = $sleeps->(25);
-	like($said{near}, qr/00:00:2[4-7] on fast \([0-9:]+-[0-9:]+, from a model over inputs of 3 runs\)/, 'a fourth is predicted from it');
+	like($said{near}, qr/00:00:2\d on fast \([0-9:]+-[0-9:]+, from a model over inputs of 3 runs\)/, 'a fourth is predicted from it');
 	($said{other}, undef, $said{far}) = $sleeps->(200);
 	like($said{far}, qr/it is traced.*; its model over inputs does not know: n1 200 is too far from the 10 to 30 that ran/, 'what is far away is not');
 	$testbed->run('scancel', $said{other});
