@@ -3,6 +3,7 @@
 #   make                 build everything into build/
 #   make check           every test, on a cluster that it boots itself (installs what is missing)
 #   make unit            the unit tests alone
+#   make check-systems   build, unit tests and cluster tests on other Debian releases (SYSTEMS="trixie")
 #   make check SANITIZE=1   unit and command-line tests under address and undefined sanitizers
 #   make demo            a real cluster, a real job twice, the prediction beside what happened
 #   make bench           the figures of the documentation
@@ -114,7 +115,7 @@ PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
              $(if $(MPICC_mpich),$(addprefix $(B)/tests/programs-mpich/,calls calls_f08 calls_h calls_mod endings heat heatf \
                mprobe_threads poll onesided quirks ring stuck threads zero_counts))
 
-.PHONY: fuzz all unit check check-fast check-cluster demo bench bench-accuracy bench-accuracy-tools bench-model-experiments install clean bootstrap programs
+.PHONY: fuzz all unit check check-systems check-fast check-cluster demo bench bench-accuracy bench-accuracy-tools bench-model-experiments install clean bootstrap programs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -366,6 +367,15 @@ check-fast: all $(UNIT_BIN) $(PROG_BIN)
 
 check-cluster: all $(PROG_BIN)
 	scripts/run-cluster-tests $(TESTS_CLUSTER)
+
+# On other releases: the build, the unit tests, and cluster tests that need a newer Slurm.
+SYSTEMS       ?= trixie
+TESTS_SYSTEMS := 00-testbed
+check-systems:
+	for s in $(SYSTEMS); do scripts/system-tree $$s && \
+	  scripts/system-tree $$s $(MAKE) all programs unit && \
+	  scripts/system-tree $$s scripts/run-cluster-tests $(TESTS_SYSTEMS:%=tests/cluster/%.t) || exit 1; done
+	@echo 'make check-systems: all tests passed'
 
 demo: bootstrap
 	$(MAKE) all programs
