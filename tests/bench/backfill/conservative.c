@@ -2,8 +2,8 @@
 /*
  * Conservative backfill (Mu'alem and Feitelson 2001): every waiting job has a reservation, made in order of submission at
  * the first moment that delays nobody's. When a job ends early, reservations move forward one after the other, never
- * back; when a limit is raised, what was planned may not fit any more and is planned afresh. Slurm keeps no reservation
- * from one pass to the next.
+ * back; when a planned end moves back, what was planned may not fit any more and is planned afresh. Slurm keeps no
+ * reservation from one pass to the next.
  */
 #include "tests/bench/backfill/sim_state.h"
 
@@ -73,7 +73,7 @@ static int plan(struct sim *s, struct errbuf *err)
 	if (s->conf->policy == SIM_SLURM)
 		return replan(s, err);
 	if (s->extended)
-		return s->conf->never_late ? err_set(err, "a limit was raised at %lld s", (long long)s->now) : replan(s, err);
+		return s->conf->never_late ? err_set(err, "a planned end was moved back at %lld s", (long long)s->now) : replan(s, err);
 	for (size_t job = s->queue_first; job != SIM_NONE && left; job = s->state[job].next, left--) {
 		if (s->state[job].reserved_s == SIM_NEVER) {
 			if (promise(s, job, err) < 0)

@@ -21,6 +21,8 @@ struct options {
 	struct workload_conf work;
 	struct predict_conf predict;
 	uint32_t poll_interval_s, depth;
+	enum sim_guard guard;
+	double overtime_min;
 	double nodes[LIST_MAX], loads[LIST_MAX];
 	size_t n_nodes, n_loads, n_policies, n_kinds;
 	enum sim_policy policies[SIM_POLICIES];
@@ -49,6 +51,7 @@ static const char usage[] =
     "  --errors FILE --column NAME         measured errors (tests/bench/accuracy.jsonl, skeleton)\n"
     "  --cover SHARE --withheld SHARE      of errors below the upper bound (0.9); programs never predicted (0)\n"
     "  --margin SHARE --min-limit MIN --poll S   as in precedent.conf (0.15, 5, 10)\n"
+    "  --guard raise|soft|overtime --overtime MIN   LimitGuard of precedent.conf (raise); OverTimeLimit (60)\n"
     "  --swf FILE                          a trace instead of the model; --nodes N where it does not say\n"
     "  --write-swf FILE                    the model's first workload, and nothing else\n"
     "  --json | --summary                  a line of JSON for each run; a line for each scheduler, machine and load\n";
@@ -103,14 +106,14 @@ static int parse_kinds(char *text, struct options *o)
 }
 
 enum { O_NODES = 256, O_LOAD, O_POLICY, O_DEPTH, O_PREDICTOR, O_JOBS, O_SEEDS, O_NEW, O_SAME, O_WINDOW, O_ASK_MOST, O_ERRORS, O_COLUMN, O_COVER,
-       O_WITHHELD, O_MARGIN, O_MIN_LIMIT, O_POLL, O_SWF, O_WRITE_SWF, O_JSON, O_SUMMARY, O_HELP };
+       O_WITHHELD, O_MARGIN, O_MIN_LIMIT, O_POLL, O_GUARD, O_OVERTIME, O_SWF, O_WRITE_SWF, O_JSON, O_SUMMARY, O_HELP };
 
 static const struct option long_options[] = {
     {"nodes", 1, NULL, O_NODES}, {"load", 1, NULL, O_LOAD}, {"policy", 1, NULL, O_POLICY}, {"depth", 1, NULL, O_DEPTH},
     {"predictor", 1, NULL, O_PREDICTOR}, {"jobs", 1, NULL, O_JOBS}, {"seeds", 1, NULL, O_SEEDS}, {"new", 1, NULL, O_NEW},
     {"same", 1, NULL, O_SAME}, {"window", 1, NULL, O_WINDOW}, {"ask-most", 1, NULL, O_ASK_MOST}, {"errors", 1, NULL, O_ERRORS}, {"column", 1, NULL, O_COLUMN}, {"cover", 1, NULL, O_COVER},
     {"withheld", 1, NULL, O_WITHHELD}, {"margin", 1, NULL, O_MARGIN}, {"min-limit", 1, NULL, O_MIN_LIMIT},
-    {"poll", 1, NULL, O_POLL}, {"swf", 1, NULL, O_SWF}, {"write-swf", 1, NULL, O_WRITE_SWF}, {"json", 0, NULL, O_JSON}, {"summary", 0, NULL, O_SUMMARY},
+    {"poll", 1, NULL, O_POLL}, {"guard", 1, NULL, O_GUARD}, {"overtime", 1, NULL, O_OVERTIME}, {"swf", 1, NULL, O_SWF}, {"write-swf", 1, NULL, O_WRITE_SWF}, {"json", 0, NULL, O_JSON}, {"summary", 0, NULL, O_SUMMARY},
     {"help", 0, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 static int parse_model(int option, char *value, struct options *o)
@@ -171,9 +174,21 @@ static int parse_rule(int option, char *value, struct options *o)
 	}
 }
 
+static int parse_guard(const char *value, enum sim_guard *guard)
+{
+	for (*guard = 0; *guard < SIM_GUARDS; (*guard)++)
+		if (!strcmp(value, sim_guard_name(*guard)))
+			return 0;
+	return -1;
+}
+
 static int parse_option(int option, char *value, struct options *o)
 {
 	switch (option) {
+	case O_GUARD:
+		return parse_guard(value, &o->guard);
+	case O_OVERTIME:
+		return parse_number(value, 0, 1e6, &o->overtime_min);
 	case O_POLICY:
 		return parse_policies(value, o);
 	case O_PREDICTOR:
@@ -232,9 +247,9 @@ static void print_json(const struct options *o, const struct workload *w, enum s
 	const struct measured *m = &c->m[i];
 	const struct sim_totals *t = &c->totals[i];
 
-	printf("{\"policy\":\"%s\",\"nodes\":%u,\"load\":%.4f,\"predictor\":\"%s\",\"seed\":%llu,\"jobs\":%zu,\"counted\":%zu,"
+	printf("{\"policy\":\"%s\",\"guard\":\"%s\",\"nodes\":%u,\"load\":%.4f,\"predictor\":\"%s\",\"seed\":%llu,\"jobs\":%zu,\"counted\":%zu,"
 	       "\"users\":%u,\"programs\":%u,\"inputs\":%u,\"predicted\":%llu,",
-	       sim_policy_name(policy), w->nodes, w->load, predict_name(kind), (unsigned long long)seed,
+	       sim_policy_name(policy), sim_guard_name(o->guard), w->nodes, w->load, predict_name(kind), (unsigned long long)seed,
 	       w->n, m->jobs, w->users, w->programs, w->inputs, (unsigned long long)c->predicted[i]);
 	printf("\"wait_s\":%.2f,\"wait_median_s\":%.1f,\"wait_max_s\":%.0f,\"slowdown\":%.4f,\"slowdown_median\":%.4f,"
 	       "\"utilisation\":%.4f,\"planned_by_run\":%.4f,\"ran_past_limit\":%.5f,",
@@ -250,6 +265,8 @@ static int run_one(const struct options *o, const struct workload *w, enum sim_p
 		   uint64_t seed, struct column *c, size_t i, struct errbuf *err)
 {
 	struct sim_conf sim = {.policy = policy,
+			       .guard = o->guard,
+			       .overtime_s = (int64_t)(o->overtime_min * 60),
 			       .nodes = w->nodes,
 			       .poll_interval_s = o->poll_interval_s,
 			       .depth = o->depth,
@@ -463,6 +480,7 @@ int main(int argc, char **argv)
 	static struct options o = {
 	    .poll_interval_s = 10,
 	    .depth = 500,
+	    .overtime_min = 60,
 	    .nodes = {128, 1024},
 	    .loads = {0.7, 0.8, 0.9},
 	    .n_loads = 3,

@@ -7,6 +7,8 @@
 #include "predictor/limits/raise.h"
 #include "tests/bench/backfill/sim_state.h"
 
+#define KILL_WAIT_S 30 /* Slurm's default */
+
 /* In the order in which they happen at one moment: a job that ends at its limit has ended by itself, and the daemon comes
  * too late for a limit that ends now. */
 enum { EVENT_END, EVENT_LIMIT, EVENT_POLL };
@@ -16,6 +18,13 @@ const char *sim_policy_name(enum sim_policy policy)
 	static const char *const names[] = {"easy", "conservative", "slurm"};
 
 	return (unsigned)policy < SIM_POLICIES ? names[policy] : "unknown";
+}
+
+const char *sim_guard_name(enum sim_guard guard)
+{
+	static const char *const names[] = {"raise", "soft", "overtime"};
+
+	return (unsigned)guard < SIM_GUARDS ? names[guard] : "unknown";
 }
 
 static bool before(const struct sim_event *a, const struct sim_event *b)
@@ -66,11 +75,6 @@ static struct sim_event pop(struct sim *s)
 
 /* ---- what runs, by planned end ---- */
 
-int64_t sim_planned_end(const struct sim *s, size_t job)
-{
-	return s->out[job].start_s + s->state[job].limit_s;
-}
-
 static bool ends_before(const struct sim *s, size_t a, size_t b)
 {
 	int64_t x = sim_planned_end(s, a), y = sim_planned_end(s, b);
@@ -102,7 +106,29 @@ static void running_add(struct sim *s, size_t job)
 	s->n_running++;
 }
 
-/* Before its limit or start changes. */
+static int64_t user_end(const struct sim *s, size_t job)
+{
+	return s->out[job].start_s + (int64_t)s->jobs[job].request_min * 60;
+}
+
+/* What Slurm expects of jobs that run past their planned end. */
+static void late_replan(struct sim *s)
+{
+	while (s->n_running && sim_planned_end(s, s->running[0]) <= s->now) {
+		size_t job = s->running[0];
+		struct sim_state *st = &s->state[job];
+		/* cons_tres: end + KillWait + OverTimeLimit. Backfill with a soft limit: now + half of what is left. */
+		int64_t next = s->conf->guard == SIM_OVERTIME ? st->planned_s + KILL_WAIT_S + s->conf->overtime_s
+							      : s->now + (user_end(s, job) - s->now) / 2;
+
+		st->planned_s = next > s->now ? next : s->now + 1;
+		memmove(&s->running[0], &s->running[1], --s->n_running * sizeof(s->running[0]));
+		running_add(s, job);
+		s->extended = true;
+	}
+}
+
+/* Before its planned end changes. */
 static int running_remove(struct sim *s, size_t job, struct errbuf *err)
 {
 	size_t i = running_at(s, job);
@@ -154,7 +180,7 @@ static int push_poll(struct sim *s, size_t job, struct errbuf *err)
 	uint32_t poll_s = s->conf->poll_interval_s;
 	int64_t due = sim_planned_end(s, job) - (int64_t)limit_raise_threshold_s(poll_s, (uint32_t)(st->limit_s / 60)) + 1;
 
-	if (st->fixed || st->limit_s >= (int64_t)s->jobs[job].request_min * 60)
+	if (s->conf->guard != SIM_RAISE || st->fixed || st->limit_s >= (int64_t)s->jobs[job].request_min * 60)
 		return 0;
 	if (due <= s->now)
 		due = s->now + 1;
@@ -166,7 +192,7 @@ int sim_start(struct sim *s, size_t job, struct errbuf *err)
 {
 	struct sim_state *st = &s->state[job];
 	struct sim_outcome *o = &s->out[job];
-	int64_t end = s->now + st->run_s, kill = s->now + st->limit_s;
+	int64_t end = s->now + st->run_s, kill;
 
 	if (st->phase != SIM_WAITING || s->jobs[job].nodes > s->free)
 		return err_set(err, "job %zu of %u nodes is started at %lld s with %lld free", job, s->jobs[job].nodes,
@@ -174,6 +200,8 @@ int sim_start(struct sim *s, size_t job, struct errbuf *err)
 	queue_remove(s, job);
 	st->phase = SIM_RUNNING;
 	o->start_s = s->now;
+	st->planned_s = s->now + st->limit_s;
+	kill = s->conf->guard == SIM_RAISE ? st->planned_s : user_end(s, job);
 	s->free -= s->jobs[job].nodes;
 	running_add(s, job);
 	if (push(s, end, EVENT_END, job, err) < 0 || (end > kill && push(s, kill, EVENT_LIMIT, job, err) < 0))
@@ -203,7 +231,7 @@ static int job_kill(struct sim *s, size_t job, struct errbuf *err)
 {
 	struct sim_outcome *o = &s->out[job];
 
-	if (s->state[job].limit_s >= (int64_t)s->jobs[job].request_min * 60) {
+	if (s->now >= user_end(s, job)) {
 		o->killed_by_user = true;
 		s->totals->killed_by_user++;
 	} else {
@@ -228,6 +256,7 @@ static int job_poll(struct sim *s, size_t job, struct errbuf *err)
 	if (running_remove(s, job, err) < 0)
 		return -1;
 	st->limit_s = (int64_t)next * 60;
+	st->planned_s = s->out[job].start_s + st->limit_s;
 	running_add(s, job);
 	s->out[job].extensions++;
 	s->totals->extensions++;
@@ -247,6 +276,8 @@ static int job_submit(struct sim *s, size_t job, struct errbuf *err)
 	if (plan.limit_s <= 0 || plan.limit_s > (int64_t)j->request_min * 60)
 		return err_set(err, "job %zu has a limit of %lld s and asked for %u min", job, (long long)plan.limit_s,
 			       j->request_min);
+	if (s->conf->guard == SIM_OVERTIME && plan.limit_s < (int64_t)j->request_min * 60 - s->conf->overtime_s)
+		plan.limit_s = (int64_t)j->request_min * 60 - s->conf->overtime_s;
 	st->limit_s = s->out[job].limit_s = plan.limit_s;
 	st->run_s = plan.run_s ? plan.run_s : j->run_s;
 	st->fixed = plan.fixed;
@@ -326,6 +357,7 @@ static int run(struct sim *s, struct errbuf *err)
 			if (job_submit(s, submitted, err) < 0)
 				return -1;
 		s->totals->passes++;
+		late_replan(s);
 		s->wake_s = SIM_NEVER;
 		if ((s->conf->policy == SIM_EASY ? sim_pass_easy(s, err) : sim_pass_conservative(s, err)) < 0)
 			return -1;

@@ -17,6 +17,7 @@ struct sim_state {
 	bool fixed;
 	int64_t run_s;	      /* until it ends by itself */
 	int64_t limit_s;      /* now */
+	int64_t planned_s;    /* of a job that runs: when the scheduler expects its end */
 	int64_t reserved_s;   /* promised start; SIM_NEVER: none */
 	size_t next, previous; /* in the queue, or among those that run, by their planned end */
 };
@@ -43,7 +44,8 @@ struct sim {
 	size_t n_running;
 	struct sim_event *heap;
 	size_t n_heap, heap_room;
-	bool released, extended; /* since the last pass: nodes came free before their planned end; a limit was raised */
+	/* since the last pass: nodes came free before their planned end; a planned end was moved back */
+	bool released, extended;
 	/* EASY: whose reservation was noted, and for when. */
 	size_t head;
 	int64_t head_s;
@@ -52,7 +54,10 @@ struct sim {
 	int64_t wake_s;
 };
 
-int64_t sim_planned_end(const struct sim *s, size_t job);
+static inline int64_t sim_planned_end(const struct sim *s, size_t job)
+{
+	return s->state[job].planned_s;
+}
 /* Start a waiting job now. */
 int sim_start(struct sim *s, size_t job, struct errbuf *err);
 

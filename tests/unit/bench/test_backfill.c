@@ -287,6 +287,100 @@ static void test_plain(void **state)
 	assert_true(extensions > 100 && moved > 10 && by_user > 100 && waited > 1000);
 }
 
+/* ---- guards ---- */
+
+/* The starts under `conf`, and that every job ended by itself or at its user's limit. */
+static void starts_of(const struct sim_conf *conf, const struct sim_job *jobs, size_t n, struct sim_plan *plans, int64_t *starts)
+{
+	struct sim_predictor predictor = {plans, planned, NULL};
+	struct sim_outcome out[JOBS];
+	struct sim_totals totals;
+	struct errbuf err = {""};
+
+	if (sim_run(conf, jobs, n, &predictor, out, &totals, &err) < 0)
+		fail_msg("%s: %s", sim_guard_name(conf->guard), err.text);
+	assert_int_equal(totals.killed_by_us, 0);
+	assert_true(conf->guard == SIM_RAISE || totals.extensions == 0);
+	for (size_t i = 0; i < n; i++) {
+		int64_t most = jobs[i].request_min * 60, run = jobs[i].run_s < most ? jobs[i].run_s : most;
+
+		assert_int_equal(out[i].end_s - out[i].start_s, run);
+		starts[i] = out[i].start_s;
+	}
+}
+
+/*
+ * Whatever is planned, a job ends by itself or at its user's limit. Three limits that must agree: without
+ * OverTimeLimit every job is planned by request; where planned times are the truth, no guard acts.
+ */
+static void test_guards(void **state)
+{
+	struct rng r = rng_make(20261128, 1);
+	unsigned late = 0;
+
+	(void)state;
+	for (int round = 0; round < 500; round++) {
+		struct sim_conf conf;
+		struct sim_job jobs[JOBS];
+		struct sim_plan plans[JOBS], request[JOBS] = {{0}}, truth[JOBS] = {{0}};
+		int64_t at[JOBS], want[JOBS];
+		size_t n;
+
+		random_case(&r, &conf, jobs, plans, &n);
+		conf.never_late = false;
+		for (size_t i = 0; i < n; i++) {
+			request[i].limit_s = jobs[i].request_min * 60;
+			truth[i].limit_s = jobs[i].run_s < request[i].limit_s ? jobs[i].run_s : request[i].limit_s;
+			truth[i].fixed = true;
+			late += plans[i].limit_s < truth[i].limit_s;
+		}
+		starts_of(&conf, jobs, n, request, want);
+		conf.guard = SIM_OVERTIME;
+		starts_of(&conf, jobs, n, plans, at);
+		assert_memory_equal(at, want, n * sizeof(*at));
+		conf.overtime_s = 60 * (1 + (int64_t)rng_below(&r, 100));
+		starts_of(&conf, jobs, n, plans, at);
+		conf.overtime_s = SECONDS;
+		starts_of(&conf, jobs, n, truth, at);
+		conf.guard = SIM_SOFT;
+		starts_of(&conf, jobs, n, truth, want);
+		assert_memory_equal(at, want, n * sizeof(*at));
+		conf.guard = SIM_RAISE;
+		starts_of(&conf, jobs, n, truth, want);
+		assert_memory_equal(at, want, n * sizeof(*at));
+		conf.guard = SIM_SOFT;
+		starts_of(&conf, jobs, n, plans, at);
+	}
+	assert_true(late > 500);
+}
+
+/* One job that runs past its planned end, and one that waits for its node: when is it expected to start? */
+static void test_late_jobs(void **state)
+{
+	struct sim_conf conf = {.policy = SIM_SLURM, .nodes = 1, .poll_interval_s = 10, .guard = SIM_SOFT};
+	struct sim_job jobs[2] = {{.run_s = 10000, .nodes = 1, .request_min = 10}, {.run_s = 60, .nodes = 1, .request_min = 10}};
+	struct sim_plan plans[2] = {{.limit_s = 120}, {.limit_s = 120}};
+	struct sim_predictor predictor = {plans, planned, NULL};
+	struct sim_outcome out[2];
+	struct sim_totals totals;
+	struct errbuf err = {""};
+
+	(void)state;
+	assert_int_equal(sim_run(&conf, jobs, 2, &predictor, out, &totals, &err), 0);
+	assert_int_equal(out[0].end_s, 600);
+	assert_true(out[0].killed_by_user);
+	assert_int_equal(out[1].start_s, 600);
+	/* 120, 360, 480, 540, 570, 585, 592, 596, 598, 599: half of what is left, whole seconds. */
+	assert_int_equal(totals.moved, 10);
+	conf.guard = SIM_OVERTIME;
+	conf.overtime_s = 480;
+	assert_int_equal(sim_run(&conf, jobs, 2, &predictor, out, &totals, &err), 0);
+	assert_int_equal(out[0].limit_s, 120);
+	assert_int_equal(out[0].end_s, 600);
+	assert_int_equal(out[1].start_s, 600);
+	assert_int_equal(totals.moved, 1); /* to 120 + KillWait + OverTimeLimit */
+}
+
 /* ---- what the simulation must refuse or tell ---- */
 
 static void test_kill_is_told(void **state)
@@ -748,7 +842,8 @@ static void test_interval(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_plain),      cmocka_unit_test(test_kill_is_told), cmocka_unit_test(test_bad_input),
+	    cmocka_unit_test(test_plain),      cmocka_unit_test(test_guards),	    cmocka_unit_test(test_late_jobs),
+	    cmocka_unit_test(test_kill_is_told), cmocka_unit_test(test_bad_input),
 	    cmocka_unit_test(test_swf),	       cmocka_unit_test(test_swf_workload), cmocka_unit_test(test_lublin),
 	    cmocka_unit_test(test_arrivals),   cmocka_unit_test(test_gamma),	    cmocka_unit_test(test_workload),
 	    cmocka_unit_test(test_rule),       cmocka_unit_test(test_predictors),   cmocka_unit_test(test_withheld_and_cover),
