@@ -47,23 +47,24 @@ static int split_partitions(struct deciding *d)
 	return 0;
 }
 
-static int find_partitions(struct deciding *d, bool *named)
+static const struct place_partition *partition_find(const struct deciding *d, const char *name)
 {
-	struct store_partition part;
-	int rv;
+	return d->src->places ? places_partition(d->src->places, name) : NULL;
+}
+
+static void find_partitions(struct deciding *d, bool *named)
+{
+	const struct place_partition *part;
 
 	if (split_partitions(d) < 0) {
 		d->n_partitions = 0;
 		*named = true;
-		return 0;
+		return;
 	}
 	*named = d->n_partitions > 0;
-	if (*named || !d->src->partition)
-		return 0;
-	rv = d->src->partition(d->src->arg, NULL, &part, d->err);
-	if (rv == 1)
-		snprintf(d->partitions[d->n_partitions++], CONF_NAME_MAX, "%s", part.name);
-	return rv < 0 ? -1 : 0;
+	part = *named ? NULL : partition_find(d, NULL);
+	if (part)
+		snprintf(d->partitions[d->n_partitions++], CONF_NAME_MAX, "%s", part->name);
 }
 
 /* The user's mode for this job, or else the most careful mode of its partitions. */
@@ -147,28 +148,23 @@ int decide_others(struct deciding *d, bool alike)
 
 /* ---- limit ---- */
 
-static int daemon_alive(struct deciding *d)
+static bool daemon_alive(const struct deciding *d)
 {
-	int64_t when = 0, age;
+	int64_t age = d->in->now - d->src->heartbeat;
 
-	if (!d->src->heartbeat || d->src->heartbeat(d->src->arg, &when, d->err) < 0)
-		return -1;
-	age = d->in->now - when;
-	return when > 0 && age <= (int64_t)d->conf->heartbeat_timeout_s &&
+	return d->src->heartbeat > 0 && age <= (int64_t)d->conf->heartbeat_timeout_s &&
 	       age >= -(int64_t)d->conf->heartbeat_timeout_s;
 }
 
-int decide_partition_cap(struct deciding *d, const char *name, uint32_t *cap, uint32_t *max)
+void decide_partition_cap(const struct deciding *d, const char *name, uint32_t *cap, uint32_t *max)
 {
-	struct store_partition part;
-	int rv = d->src->partition ? d->src->partition(d->src->arg, name, &part, d->err) : 0;
+	const struct place_partition *part = partition_find(d, name);
 
 	*cap = *max = DURATION_UNSET;
-	if (rv == 1) {
-		*max = part.max_min;
-		*cap = part.default_min == DURATION_UNSET ? part.max_min : part.default_min;
+	if (part) {
+		*max = part->max_min;
+		*cap = part->default_min == DURATION_UNSET ? part->max_min : part->default_min;
 	}
-	return rv < 0 ? -1 : 0;
 }
 
 uint32_t decide_limit_wanted(const struct deciding *d, double hi_s)
@@ -183,63 +179,55 @@ uint32_t decide_limit_wanted(const struct deciding *d, double hi_s)
 	return want;
 }
 
-int decide_find_cap(struct deciding *d)
+void decide_find_cap(struct deciding *d)
 {
 	uint32_t cap, max;
 
 	d->cap_min = d->in->time_limit_min;
 	if (d->cap_min != DURATION_UNSET)
-		return 0;
-	if (d->placed)
-		return decide_partition_cap(d, d->out->partition, &d->cap_min, &max);
+		return;
+	if (d->placed) {
+		decide_partition_cap(d, d->out->partition, &d->cap_min, &max);
+		return;
+	}
 	for (unsigned i = 0; i < d->n_partitions; i++) {
-		if (decide_partition_cap(d, d->partitions[i], &cap, &max) < 0)
-			return -1;
+		decide_partition_cap(d, d->partitions[i], &cap, &max);
 		if (cap == DURATION_UNSET) {
 			d->cap_min = DURATION_UNSET;
-			return 0;
+			return;
 		}
 		if (d->cap_min == DURATION_UNSET || cap < d->cap_min)
 			d->cap_min = cap;
 	}
-	return 0;
 }
 
 /*
  * Does every partition where the job may run allow cap_min minutes? A job above a partition's maximum stays pending
  * there. With a shorter limit the job would start there, and its limit could not be raised to the user's limit.
  */
-static int cap_fits(struct deciding *d)
+static bool cap_fits(const struct deciding *d)
 {
 	uint32_t cap, max;
 
 	for (unsigned i = 0; i < (d->placed ? 1 : d->n_partitions); i++) {
-		if (decide_partition_cap(d, d->placed ? d->out->partition : d->partitions[i], &cap, &max) < 0)
-			return -1;
+		decide_partition_cap(d, d->placed ? d->out->partition : d->partitions[i], &cap, &max);
 		if (max != DURATION_UNSET && d->cap_min > max)
-			return 0;
+			return false;
 	}
-	return 1;
+	return true;
 }
 
 /* Decide the limit that precedentd sets later. Before that, precedentd creates the trigger in slurmctld that restores
  * the user's limit. At submission the job's limit stays. */
-static int wish_limit(struct deciding *d)
+static void wish_limit(struct deciding *d)
 {
 	uint32_t want;
-	int fits;
 
 	if (d->out->mode < MODE_LIMIT || d->cap_min == DURATION_UNSET || !(d->limit_hi_s > 0))
-		return 0;
+		return;
 	want = decide_limit_wanted(d, d->limit_hi_s);
-	if (want >= d->cap_min)
-		return 0;
-	fits = cap_fits(d);
-	if (fits <= 0)
-		return fits;
-	d->out->set_limit = true;
-	d->out->limit_min = d->comment.wish_min = want;
-	return 0;
+	if (want < d->cap_min && cap_fits(d))
+		d->out->wish.limit_min = want;
 }
 
 /*
@@ -282,28 +270,29 @@ static void count_load(struct deciding *d)
 
 static int predict_run(struct deciding *d, bool named)
 {
-	int alive = d->out->mode >= MODE_LIMIT ? daemon_alive(d) : 0, rv = alive < 0 ? -1 : decide_array(d);
+	bool alive = d->out->mode >= MODE_LIMIT && daemon_alive(d);
+	struct job_comment *c = &d->out->comment;
+	int rv = decide_array(d);
 
 	if (rv) {
 		d->out->act = ACT_OBSERVE;
 		return rv < 0 ? -1 : 0;
 	}
-	if (alive && d->out->mode == MODE_PLACE && !is_test(d->in) && decide_place(d, named) < 0)
-		return -1;
+	if (alive && d->out->mode == MODE_PLACE && !is_test(d->in))
+		decide_place(d, named);
 	if (!d->placed)
 		keep_partitions(d);
-	if (decide_find_cap(d) < 0)
-		return -1;
-	d->comment.user_limit_min = d->cap_min;
+	decide_find_cap(d);
+	d->out->wish.asked_min = d->cap_min;
 	/* Without the daemon, no process would set the limit. */
-	if (alive && wish_limit(d) < 0)
-		return -1;
+	if (alive)
+		wish_limit(d);
 	d->out->act = d->primary ? ACT_PREDICT : ACT_OBSERVE;
 	if (d->primary) {
-		snprintf(d->comment.candidate, sizeof(d->comment.candidate), "%s", d->primary->e->candidate);
-		d->comment.pred_s = d->primary->e->e.mean_s;
-		d->comment.lo_s = d->primary->e->e.lo_s;
-		d->comment.hi_s = d->primary->e->e.hi_s;
+		snprintf(c->candidate, sizeof(c->candidate), "%s", d->primary->e->candidate);
+		c->pred_s = d->primary->e->e.mean_s;
+		c->lo_s = d->primary->e->e.lo_s;
+		c->hi_s = d->primary->e->e.hi_s;
 	}
 	count_load(d);
 	decide_say_predictions(d);
@@ -322,23 +311,23 @@ static int predict_run(struct deciding *d, bool named)
 static int may_trace(struct deciding *d, int64_t since)
 {
 	const struct decide_source *src = d->src;
-	const char *key = d->out->id.key, *name = store_trial_name(d->comment.kin, key);
-	int alive = d->conf->n_candidates ? daemon_alive(d) : 0, guarded;
+	const char *key = d->out->id.key, *name = store_trial_name(d->out->comment.kin, key);
+	int guarded;
 
-	if (alive <= 0) {
+	if (!d->conf->n_candidates || !daemon_alive(d)) {
 		d->untraced = UNTRACED_SILENT;
-		return alive;
+		return 0;
 	}
 	if (src->stopped) {
 		d->untraced = UNTRACED_STOPPED;
 		return 0;
 	}
-	guarded = src->trial ? src->trial(src->arg, name, key, &d->trial, d->err) : 0;
+	guarded = src->reads->trial ? src->reads->trial(src->store, name, key, &d->trial, d->err) : 0;
 	if (guarded) {
 		d->untraced = UNTRACED_GUARDED;
 		return guarded < 0 ? -1 : 0;
 	}
-	if (!is_test(d->in) && src->trace_ok && !src->trace_ok(src->arg, key, since, d->in->now)) {
+	if (!is_test(d->in) && src->memo && !decide_memo_mark(src->memo, key, since, d->in->now)) {
 		d->untraced = UNTRACED_MARKED;
 		return 0;
 	}
@@ -392,6 +381,7 @@ static int wait_for_estimates(struct deciding *d, bool named, const struct store
 static void identify(struct deciding *d)
 {
 	const struct decide_input *in = d->in;
+	struct job_comment *c = &d->out->comment;
 	struct identity_input id = {
 	    .uid = in->uid,
 	    .script = in->script,
@@ -403,11 +393,11 @@ static void identify(struct deciding *d)
 	};
 
 	identity_compute_within(d->identity, &id, &d->out->id);
-	memcpy(d->comment.key, d->out->id.key, sizeof(d->comment.key));
-	memcpy(d->comment.family, d->out->id.family, sizeof(d->comment.family));
-	identity_vars_format(&d->out->id, d->comment.vars, sizeof(d->comment.vars));
-	if (d->comment.vars[0])
-		memcpy(d->comment.kin, d->out->id.kin, sizeof(d->comment.kin));
+	memcpy(c->key, d->out->id.key, sizeof(c->key));
+	memcpy(c->family, d->out->id.family, sizeof(c->family));
+	identity_vars_format(&d->out->id, c->vars, sizeof(c->vars));
+	if (c->vars[0])
+		memcpy(c->kin, d->out->id.kin, sizeof(c->kin));
 }
 
 /* An unknown program. If its kin predicts a run where the job will run, that is the prediction. Otherwise this is
@@ -432,10 +422,10 @@ static int decide_batch(struct deciding *d, bool named)
 	int rv;
 
 	identify(d);
-	rv = d->src->lookup(d->src->arg, d->out->id.key, known, d->err);
+	rv = d->src->reads->lookup(d->src->store, d->out->id.key, known, d->err);
 	if (rv < 0)
 		return -1;
-	d->comment.user_limit_min = d->in->time_limit_min;
+	d->out->wish.asked_min = d->in->time_limit_min;
 	if (rv == 0)
 		return decide_unknown(d, named);
 	if (known->program.uid != d->in->uid) {
@@ -464,19 +454,22 @@ static void clear_decision(struct decision *out)
 {
 	out->act = ACT_NONE;
 	out->mode = MODE_OFF;
-	out->trace = out->set_limit = out->set_partition = out->set_features = false;
-	out->limit_min = DURATION_UNSET;
-	out->partition[0] = out->features[0] = out->admin_comment[0] = out->message[0] = '\0';
+	out->trace = out->set_partition = out->set_features = false;
+	out->wish = (struct wish){DURATION_UNSET, DURATION_UNSET};
+	out->partition[0] = out->features[0] = out->message[0] = '\0';
+	comment_init(&out->comment);
 	out->id.n_vars = 0;
 	out->id.key[0] = out->id.family[0] = out->id.kin[0] = '\0';
 }
 
 static int decide_within(struct deciding *d)
 {
+	struct job_comment *c = &d->out->comment;
 	bool named;
 
-	if (is_own_probe(d->in) || find_partitions(d, &named) < 0)
-		goto leave;
+	if (is_own_probe(d->in))
+		return 0;
+	find_partitions(d, &named);
 	d->out->mode = find_mode(d);
 	if (d->out->mode == MODE_OFF) {
 		clear_decision(d->out);
@@ -486,20 +479,16 @@ static int decide_within(struct deciding *d)
 		/* The job is not identified well enough, so only its run time is recorded. */
 		d->out->act = ACT_OBSERVE;
 		d->out->mode = MODE_OBSERVE;
-		d->comment.user_limit_min = d->in->time_limit_min;
+		d->out->wish.asked_min = d->in->time_limit_min;
 	} else if (decide_batch(d, named) < 0) {
-		goto leave;
+		clear_decision(d->out);
+		return -1;
 	}
-	d->comment.act = d->out->act;
-	d->comment.mode = d->out->mode;
-	if (comment_format(&d->comment, d->out->admin_comment, sizeof(d->out->admin_comment)) < 0) {
-		err_set(d->err, "the admin_comment is too long");
-		goto leave;
-	}
+	c->act = d->out->act;
+	c->mode = d->out->mode;
+	c->user_limit_min = d->out->wish.asked_min;
+	c->wish_min = d->out->wish.limit_min;
 	return 0;
-leave:
-	clear_decision(d->out);
-	return is_own_probe(d->in) ? 0 : -1;
 }
 
 struct decide_room *decide_room_create(void)
@@ -538,12 +527,19 @@ int decide(const struct decide_input *in, const struct precedent_conf *conf, con
 	d->out = out;
 	d->err = err;
 	d->unseen = ARRAY_NO_INDEX;
-	comment_init(&d->comment);
 	rv = decide_within(d);
 	if (!src->room)
 		decide_room_destroy(room);
 	return rv;
 }
+
+const struct decide_reads decide_reads_store = {
+	.lookup = store_lookup,
+	.family = store_family_lookup,
+	.model = store_model_lookup,
+	.array_runs = store_array_runs,
+	.trial = store_trial_withholds,
+};
 
 /* ---- memo ---- */
 

@@ -64,50 +64,58 @@ struct decide_room *decide_room_create(void); /* NULL if memory runs out */
 void decide_room_destroy(struct decide_room *room); /* NULL is legal */
 
 /*
- * Data for decide. Functions return 1 if found, 0 if not, -1 on error (the job then passes unchanged).
+ * The reads of the store in a decision, with the signatures of the functions whose names stand behind them. They are pointers, so
+ * that each rule is tested without SQLite, and with a fault of each read. NULL: nothing is found.
  */
+struct decide_reads {
+	int (*lookup)(struct store *s, const char *key, struct store_lookup *out, struct errbuf *err); /* store_lookup */
+	/* store_family_lookup: estimates from other programs of the family */
+	int (*family)(struct store *s, const char *family, const char *kin, struct store_family *out, size_t max, struct errbuf *err);
+	/* store_model_lookup: the model over inputs */
+	int (*model)(struct store *s, const char *kin, struct store_model *out, size_t max, struct errbuf *err);
+	/* store_array_runs: runs of a program's array tasks */
+	int (*array_runs)(struct store *s, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *err);
+	/* store_trial_withholds: is tracing withheld from this key? */
+	int (*trial)(struct store *s, const char *name, const char *key, struct store_trial *out, struct errbuf *err);
+};
+extern const struct decide_reads decide_reads_store; /* the store's own functions */
+
+struct decide_memo;
+
+/* Data for decide. */
 struct decide_source {
-	void *arg;
-	struct decide_room *room; /* NULL: allocated for each decision */
-	int (*lookup)(void *arg, const char *key, struct store_lookup *out, struct errbuf *err);
-	int (*partition)(void *arg, const char *name, struct store_partition *out, struct errbuf *err);
-	int (*heartbeat)(void *arg, int64_t *when, struct errbuf *err);
-	/* May this key be marked for tracing now? Marks before `since` do not count. The answer yes marks the
-	 * key. NULL: always yes. */
-	bool (*trace_ok)(void *arg, const char *key, int64_t since, int64_t now);
-	/* Is tracing withheld from this key (store_trial_withholds)? Returns 1, 0, or -1 on error. NULL: no. */
-	int (*trial)(void *arg, const char *name, const char *key, struct store_trial *out, struct errbuf *err);
-	bool stopped; /* tracing is stopped on the cluster until an administrator resumes it */
-	/*
-	 * Has a partition changed since `places` was read? A partition may be closed now, and a job sent there
-	 * would be refused. So no job is placed until the partitions have been read again. NULL: no.
-	 */
-	bool (*doors_old)(void *arg);
-	const struct places *places; /* access to partitions and waits; NULL: not known, and no job is placed */
+	const struct decide_reads *reads;
+	struct store *store;
+	struct decide_room *room;  /* NULL: allocated for each decision */
+	int64_t heartbeat;	   /* of precedentd; 0: never */
+	struct decide_memo *memo;  /* keys marked for tracing lately; NULL: each key may be marked */
+	const struct places *places; /* partitions, access to them, and waits; NULL: not known */
 	/* work sent to partitions since the waits were asked for; NULL: not recorded */
 	struct decide_load *load;
-	/* Runs of a program's array tasks (store_array_runs). Returns their number, or -1 on error. NULL: none. */
-	int (*array_runs)(void *arg, const char *key, struct store_array_run *out, size_t max, bool *all,
-			  struct errbuf *err);
-	/* Estimates from other programs of the family (store_family_lookup) and of the model over inputs
-	 * (store_model_lookup). Return their number, or -1 on error. NULL: none. */
-	int (*family)(void *arg, const char *family, const char *kin, struct store_family *out, size_t max, struct errbuf *err);
-	int (*model)(void *arg, const char *kin, struct store_model *out, size_t max, struct errbuf *err);
+	bool stopped; /* tracing is stopped on the cluster until an administrator resumes it */
+	/*
+	 * A partition has changed since `places` was read, and may be closed now. A job sent there would be refused. So no job is
+	 * placed until the partitions have been read again.
+	 */
+	bool doors_old;
+};
+
+/* The limit wished for, which precedentd sets later. */
+struct wish {
+	uint32_t asked_min; /* what the user asked, or else the partition's default; DURATION_UNSET: neither is known */
+	uint32_t limit_min; /* DURATION_UNSET: no wish */
 };
 
 struct decision {
 	enum job_act act; /* ACT_NONE: leave the job alone completely */
 	enum precedent_mode mode;
 	bool trace; /* mark the environment: INJECT_MARK */
-	/* the limit is only a wish in the comment; precedentd sets it later */
-	bool set_limit;
-	uint32_t limit_min;
+	struct wish wish;
 	bool set_partition;
 	char partition[CONF_NAME_MAX];
 	bool set_features;
 	char features[CONF_CANDIDATE_MAX];
-	/* Precedent's part only; the plugin appends it to an existing comment. "" = none */
-	char admin_comment[COMMENT_TEXT_MAX];
+	struct job_comment comment; /* of ACT_NONE: nothing is written */
 	char message[DECIDE_MESSAGE_MAX];     /* message to the user; "" = none */
 	struct identity id;		      /* if no identity was computed: n_vars is 0 and keys are "" */
 };

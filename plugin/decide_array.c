@@ -127,9 +127,9 @@ int decide_array(struct deciding *d)
 
 	if (d->by_others) /* the model includes the index */
 		return 0;
-	if (!d->in->array_inx || !*d->in->array_inx || !d->src->array_runs)
+	if (!d->in->array_inx || !*d->in->array_inx || !d->src->reads->array_runs)
 		return 0;
-	n = d->src->array_runs(d->src->arg, d->out->id.key, runs, STORE_ARRAY_RUNS, &all, d->err);
+	n = d->src->reads->array_runs(d->src->store, d->out->id.key, runs, STORE_ARRAY_RUNS, &all, d->err);
 	if (n < 0)
 		return -1;
 	/* There are more runs than were read, so the indexes of older runs are not known. */

@@ -39,7 +39,6 @@ struct deciding {
 	struct identity_room *identity;
 	struct decision *out;
 	struct errbuf *err;
-	struct job_comment comment;
 	bool mode_given; /* given by the user for this job */
 	int64_t shape;	 /* shape of the program's last job; 0: not known */
 	/*
@@ -86,10 +85,10 @@ int decide_others(struct deciding *d, bool alike);
 struct option *decide_option_for(struct deciding *d, const char *partition);
 /* *cap: the job's limit on this partition if the user gives none; *max: the largest limit. DURATION_UNSET: not
  * known. */
-int decide_partition_cap(struct deciding *d, const char *name, uint32_t *cap, uint32_t *max);
+void decide_partition_cap(const struct deciding *d, const char *name, uint32_t *cap, uint32_t *max);
 /* Set cap_min: the user's limit, or else the least default of the partitions where the job may run. Unknown if
  * one of these is unknown. */
-int decide_find_cap(struct deciding *d);
+void decide_find_cap(struct deciding *d);
 uint32_t decide_limit_wanted(const struct deciding *d, double hi_s);
 
 /* ---- decide_kin.c ---- */
@@ -113,9 +112,9 @@ int decide_array(struct deciding *d);
 
 /*
  * Choose among the candidates if the job may be sent elsewhere. Fills out->partition, primary and limit_hi_s, or
- * leaves the job where it is. Returns 0, or -1 on error.
+ * leaves the job where it is.
  */
-int decide_place(struct deciding *d, bool named);
+void decide_place(struct deciding *d, bool named);
 
 /* ---- decide_say.c ---- */
 

@@ -25,7 +25,7 @@ static int find_alike(struct deciding *d, struct store_lookup *known)
 {
 	struct store_family *kin = d->rows.kin;
 	const struct identity *id = &d->out->id;
-	int n = d->src->family ? d->src->family(d->src->arg, id->family, id->kin, kin, STORE_ESTIMATES_MAX, d->err) : 0;
+	int n = d->src->reads->family ? d->src->reads->family(d->src->store, id->family, id->kin, kin, STORE_ESTIMATES_MAX, d->err) : 0;
 
 	for (int i = 0; i < n; i++) {
 		struct store_estimate *e;
@@ -93,7 +93,7 @@ static int find_modelled(struct deciding *d, struct store_lookup *known)
 	struct store_model *models = d->rows.models;
 	struct identity *id = &d->out->id;
 	bool is_array = d->in->array_inx && *d->in->array_inx;
-	int n = d->src->model ? d->src->model(d->src->arg, id->kin, models, STORE_ESTIMATES_MAX, d->err) : 0;
+	int n = d->src->reads->model ? d->src->reads->model(d->src->store, id->kin, models, STORE_ESTIMATES_MAX, d->err) : 0;
 
 	for (int i = 0; i < n; i++) {
 		struct store_estimate *e;

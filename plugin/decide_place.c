@@ -140,23 +140,22 @@ static const char *why_barred(const struct deciding *d, const struct option *o, 
 		return "features";
 	if (!d->mode_given && conf_mode_for(d->conf, c->partition) < MODE_PLACE)
 		return "mode";
-	if (d->src->doors_old && d->src->doors_old(d->src->arg))
+	if (d->src->doors_old)
 		return "changed";
 	if (!places_may_use(d->src->places, c->partition, &who, d->in->now, NULL))
 		return "closed";
 	return can_last(d, cap, max) ? NULL : "limit";
 }
 
-/* May the job be sent there? Returns 1, 0, or -1 on error. Fills in the wait in any case. */
-static int may_place(struct deciding *d, struct option *o, const struct place_shape *shape, bool named)
+/* May the job be sent there? Fills in the wait in any case. */
+static bool may_place(struct deciding *d, struct option *o, const struct place_shape *shape, bool named)
 {
 	const struct conf_candidate *c = o->candidate;
 	uint32_t cap, max;
 
 	if (!c)
-		return 0;
-	if (decide_partition_cap(d, c->partition, &cap, &max) < 0)
-		return -1;
+		return false;
+	decide_partition_cap(d, c->partition, &cap, &max);
 	find_wait(d, o, limit_there(d, o, cap));
 	o->barred = why_barred(d, o, shape, named, cap, max);
 	return !o->barred && o->answer == PLACE_KNOWN;
@@ -211,18 +210,15 @@ static bool unknown_here(struct deciding *d)
 	return false;
 }
 
-/* Find the best candidate and the second best. Returns 0, or -1 on error. */
-static int choose_candidate(struct deciding *d, const struct place_shape *shape, bool named, const struct option **best,
-			    const struct option **second)
+/* Find the best candidate and the second best. */
+static void choose_candidate(struct deciding *d, const struct place_shape *shape, bool named, const struct option **best,
+			     const struct option **second)
 {
 	*best = *second = NULL;
 	for (unsigned i = 0; i < d->n_options; i++) {
 		struct option *o = &d->options[i];
-		int rv = may_place(d, o, shape, named);
 
-		if (rv < 0)
-			return -1;
-		if (!rv)
+		if (!may_place(d, o, shape, named))
 			continue;
 		if (!*best || is_better(d, o, *best)) {
 			*second = *best;
@@ -231,7 +227,6 @@ static int choose_candidate(struct deciding *d, const struct place_shape *shape,
 			*second = o;
 		}
 	}
-	return 0;
 }
 
 static bool may_move(const struct deciding *d, bool named)
@@ -253,7 +248,7 @@ static bool is_unasked(const struct deciding *d)
 	return false;
 }
 
-int decide_place(struct deciding *d, bool named)
+void decide_place(struct deciding *d, bool named)
 {
 	bool may = may_move(d, named);
 	const struct place_shape *shape = may ? find_shape(d) : NULL;
@@ -261,17 +256,17 @@ int decide_place(struct deciding *d, bool named)
 
 	d->waits_unknown = may && d->n_options > 1 && !(d->src->places && places_shape(d->src->places, d->shape));
 	if (!shape)
-		return 0;
-	if (decide_find_cap(d) < 0 || choose_candidate(d, shape, named, &best, &d->instead_of) < 0)
-		return -1;
+		return;
+	decide_find_cap(d);
+	choose_candidate(d, shape, named, &best, &d->instead_of);
 	d->weighed = true;
 	d->waits_unknown = d->n_options > 1 && is_unasked(d);
 	if (!best || unknown_here(d))
-		return 0;
+		return;
 	if (!named && d->n_partitions)
 		home = decide_option_for(d, d->partitions[0]);
 	if (home && (home == best || !is_better(d, best, home)))
-		return 0;
+		return;
 	if (home)
 		d->instead_of = home;
 	d->placed = d->out->set_partition = true;
@@ -282,5 +277,4 @@ int decide_place(struct deciding *d, bool named)
 	}
 	d->primary = best;
 	d->limit_hi_s = best->e->e.hi_s;
-	return 0;
 }

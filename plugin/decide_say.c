@@ -120,8 +120,8 @@ void decide_say_limit(struct deciding *d)
 	bool given = d->in->time_limit_min != DURATION_UNSET;
 
 	duration_format_minutes(asked, sizeof(asked), d->cap_min);
-	if (d->out->set_limit)
-		decide_say(d->out, "; limit will be %s (%s %s)", duration_format_minutes(limit, sizeof(limit), d->out->limit_min),
+	if (d->out->wish.limit_min != DURATION_UNSET)
+		decide_say(d->out, "; limit will be %s (%s %s)", duration_format_minutes(limit, sizeof(limit), d->out->wish.limit_min),
 			   given ? "you asked" : "the partition's is", asked);
 	else
 		say_too_little(d, asked, given);
@@ -217,8 +217,8 @@ static const char *weighed_why(const struct option *o)
 
 void decide_say_weighed(struct deciding *d)
 {
-	char *at = d->comment.at;
-	size_t len = 0, size = sizeof(d->comment.at);
+	char *at = d->out->comment.at;
+	size_t len = 0, size = sizeof(d->out->comment.at);
 
 	if (!d->weighed || !d->primary)
 		return;

@@ -187,88 +187,10 @@ static void check_files(time_t now)
 		check_store();
 }
 
-/* ---- what decide asks for ---- */
-
-static int source_lookup(void *arg, const char *key, struct store_lookup *out, struct errbuf *err)
-{
-	(void)arg;
-	return store_lookup(ctx.store, key, out, err);
-}
-
-static int source_family(void *arg, const char *family, const char *kin, struct store_family *out, size_t max, struct errbuf *err)
-{
-	(void)arg;
-	return store_family_lookup(ctx.store, family, kin, out, max, err);
-}
-
-static int source_model(void *arg, const char *kin, struct store_model *out, size_t max, struct errbuf *err)
-{
-	(void)arg;
-	return store_model_lookup(ctx.store, kin, out, max, err);
-}
-
-static int source_array_runs(void *arg, const char *key, struct store_array_run *out, size_t max, bool *all,
-			     struct errbuf *err)
-{
-	(void)arg;
-	return store_array_runs(ctx.store, key, out, max, all, err);
-}
-
-static int source_partition(void *arg, const char *name, struct store_partition *out, struct errbuf *err)
-{
-	(void)arg;
-	(void)err;
-	for (size_t i = 0; i < ctx.places.n_partitions; i++) {
-		const struct place_partition *p = &ctx.places.partitions[i];
-
-		if (name ? strcmp(p->name, name) != 0 : !p->is_default)
-			continue;
-		*out = (struct store_partition){.is_default = p->is_default, .default_min = p->default_min,
-						.max_min = p->max_min};
-		memcpy(out->name, p->name, sizeof(out->name));
-		return 1;
-	}
-	return 0;
-}
-
-static int source_heartbeat(void *arg, int64_t *when, struct errbuf *err)
-{
-	(void)arg;
-	(void)err;
-	*when = ctx.heartbeat;
-	return 0;
-}
-
-/* Has slurmctld changed a partition since the table was read? Then an open partition may be closed now. */
-static bool source_doors_old(void *arg)
-{
-	(void)arg;
-	return &last_part_update && last_part_update >= ctx.doors_seen;
-}
-
-static bool source_trace_ok(void *arg, const char *key, int64_t since, int64_t now)
-{
-	(void)arg;
-	return decide_memo_mark(&ctx.memo, key, since, now);
-}
-
-static int source_trial(void *arg, const char *name, const char *key, struct store_trial *out, struct errbuf *err)
-{
-	(void)arg;
-	return store_trial_withholds(ctx.store, name, key, out, err);
-}
-
 /* Guarded by context_lock too, because of its room. */
 static struct decide_source source = {
-    .lookup = source_lookup,
-    .family = source_family,
-    .array_runs = source_array_runs,
-    .model = source_model,
-    .partition = source_partition,
-    .heartbeat = source_heartbeat,
-    .trace_ok = source_trace_ok,
-    .trial = source_trial,
-    .doors_old = source_doors_old,
+    .reads = &decide_reads_store,
+    .memo = &ctx.memo,
     .places = &ctx.places,
     .load = &ctx.load,
 };
@@ -421,6 +343,8 @@ static void mark_environment(job_desc_msg_t *desc, bool trace)
 
 static void write_descriptor(job_desc_msg_t *desc, const struct decision *d, char **err_msg)
 {
+	char comment[COMMENT_TEXT_MAX];
+
 	mark_environment(desc, d->trace);
 	if (d->act == ACT_NONE)
 		return;
@@ -428,8 +352,8 @@ static void write_descriptor(job_desc_msg_t *desc, const struct decision *d, cha
 		replace_string(&desc->partition, d->partition);
 	if (d->set_features)
 		replace_string(&desc->features, d->features);
-	if (d->admin_comment[0])
-		append_string(&desc->admin_comment, " | ", d->admin_comment);
+	if (comment_format(&d->comment, comment, sizeof(comment)) > 0)
+		append_string(&desc->admin_comment, " | ", comment);
 	if (d->message[0] && err_msg)
 		append_string(err_msg, "\n", d->message);
 }
@@ -446,6 +370,10 @@ static int decide_locked(const struct decide_input *in, struct decision *out)
 		return -1;
 	if (!source.room)
 		source.room = decide_room_create();
+	source.store = ctx.store;
+	source.heartbeat = ctx.heartbeat;
+	/* Has slurmctld changed a partition since the table was read? */
+	source.doors_old = &last_part_update && last_part_update >= ctx.doors_seen;
 	source.stopped = ctx.tracing.state == TRACING_STOPPED;
 	if (decide(in, &ctx.conf, &source, out, &err) == 0) {
 		recovered(&ctx.decide_gate, "store answers again");

@@ -35,7 +35,7 @@ void places_free(struct places *p)
 const struct place_partition *places_partition(const struct places *p, const char *name)
 {
 	for (size_t i = 0; i < p->n_partitions; i++) {
-		if (!strcmp(p->partitions[i].name, name))
+		if (name ? !strcmp(p->partitions[i].name, name) : p->partitions[i].is_default)
 			return &p->partitions[i];
 	}
 	return NULL;

@@ -81,6 +81,7 @@ struct places {
 void places_free(struct places *p); /* of a zeroed or freed struct is legal; it is zeroed */
 void place_partition_clear(struct place_partition *p);
 
+/* name NULL: the default partition. Returns NULL if it is not known. */
 const struct place_partition *places_partition(const struct places *p, const char *name);
 const struct place_shape *places_shape(const struct places *p, int64_t id);
 int64_t place_shape_id(const struct place_shape *shape);

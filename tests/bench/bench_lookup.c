@@ -164,21 +164,6 @@ static void fill(struct store *s, uint64_t programs, char *spank_env[1], const c
 	free(keys);
 }
 
-static int bench_find(void *arg, const char *key, struct store_lookup *out, struct errbuf *err)
-{
-	return store_lookup(arg, key, out, err);
-}
-
-/* From memory, as in the plugin. */
-static int bench_partition(void *arg, const char *name, struct store_partition *out, struct errbuf *err)
-{
-	(void)arg;
-	(void)err;
-	*out = (struct store_partition){.is_default = !name || !strcmp(name, "fast"), .default_min = 60, .max_min = 1440};
-	snprintf(out->name, sizeof(out->name), "%s", name ? name : "fast");
-	return 1;
-}
-
 /* What precedentd keeps, at its most: fast is full for a day, slow starts jobs at once. */
 static void fill_places(struct store *s, struct place_shape *shape, struct places *places, struct errbuf *err)
 {
@@ -222,37 +207,6 @@ static void fill_places(struct store *s, struct place_shape *shape, struct place
 	       places->n_waits, (double)best / 1e3);
 }
 
-static int bench_heartbeat(void *arg, int64_t *when, struct errbuf *err)
-{
-	(void)arg;
-	(void)err;
-	*when = NOW; /* the plugin reads it once a second */
-	return 0;
-}
-
-static bool bench_trace_ok(void *arg, const char *key, int64_t since, int64_t now)
-{
-	static struct decide_memo memo;
-
-	(void)arg;
-	return decide_memo_mark(&memo, key, since, now);
-}
-
-static int bench_trial(void *arg, const char *name, const char *key, struct store_trial *out, struct errbuf *err)
-{
-	return store_trial_withholds(arg, name, key, out, err);
-}
-
-static int bench_family(void *arg, const char *family, const char *kin, struct store_family *out, size_t max, struct errbuf *err)
-{
-	return store_family_lookup(arg, family, kin, out, max, err);
-}
-
-static int bench_model(void *arg, const char *kin, struct store_model *out, size_t max, struct errbuf *err)
-{
-	return store_model_lookup(arg, kin, out, max, err);
-}
-
 static int compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -277,16 +231,15 @@ static void measure(struct store *reader, struct store *writer, uint64_t program
 		    char *spank_env[1], char *spank_unknown[1], const struct places *places, bool predicted, struct times *t)
 {
 	static struct decide_load load;
-	struct decide_source src = {.arg = reader,
+	static struct decide_memo memo;
+	static struct place_partition fast = {.name = "fast", .is_default = true, .default_min = 60, .max_min = 1440};
+	static const struct places one = {.n_partitions = 1, .partitions = &fast};
+	struct decide_source src = {.reads = &decide_reads_store,
+				    .store = reader,
 				    .room = decide_room_create(),
-				    .lookup = bench_find,
-				    .partition = bench_partition,
-				    .heartbeat = bench_heartbeat,
-				    .trace_ok = bench_trace_ok,
-				    .trial = bench_trial,
-				    .family = bench_family,
-				    .model = bench_model,
-				    .places = places,
+				    .heartbeat = NOW, /* the plugin reads it once a second */
+				    .memo = &memo,
+				    .places = places ? places : &one,
 				    .load = &load};
 	struct precedent_conf conf = {.mode = places ? MODE_PLACE : MODE_LIMIT,
 				      .n_candidates = 2,
@@ -316,7 +269,7 @@ static void measure(struct store *reader, struct store *writer, uint64_t program
 		if (decide(&in, &conf, &src, &out, &err) < 0)
 			die(&err);
 		ns = now_ns() - t0;
-		if ((known || predicted) != (out.act == ACT_PREDICT) || (known || predicted) != out.set_limit ||
+		if ((known || predicted) != (out.act == ACT_PREDICT) || (known || predicted) != (out.wish.limit_min != DURATION_UNSET) ||
 		     (known && places) != out.set_partition) {
 			fprintf(stderr, "bench_lookup: wrong answer: %s\n", out.message);
 			exit(1);

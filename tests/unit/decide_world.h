@@ -23,14 +23,9 @@ static struct world {
 	struct decide_input in;
 	int lookup_rv;
 	struct store_lookup known;
-	int64_t heartbeat;
-	int heartbeat_rv;
-	struct store_partition parts[3];
-	unsigned n_parts;
-	int partition_rv; /* -1: error */
 	struct decide_memo memo;
 	unsigned lookups;
-	/* Data for placement: access to each partition, waits of two-hour jobs on fast and slow. */
+	/* Partitions with their limits and access; waits of two-hour jobs on fast and slow. */
 	struct place_partition doors[3];
 	struct place_shape shape;
 	struct place_wait waits[3];
@@ -38,9 +33,9 @@ static struct world {
 	struct decide_load load;
 } w;
 
-static inline int world_lookup(void *arg, const char *key, struct store_lookup *out, struct errbuf *err)
+static inline int world_lookup(struct store *s, const char *key, struct store_lookup *out, struct errbuf *err)
 {
-	(void)arg;
+	(void)s;
 	assert_true(identity_key_valid(key));
 	w.lookups++;
 	if (w.lookup_rv < 0)
@@ -50,35 +45,8 @@ static inline int world_lookup(void *arg, const char *key, struct store_lookup *
 	return w.lookup_rv;
 }
 
-static inline int world_partition(void *arg, const char *name, struct store_partition *out, struct errbuf *err)
-{
-	(void)arg;
-	if (w.partition_rv < 0)
-		return err_set(err, "store is locked");
-	for (unsigned i = 0; i < w.n_parts; i++) {
-		if (name ? !strcmp(w.parts[i].name, name) : w.parts[i].is_default) {
-			*out = w.parts[i];
-			return 1;
-		}
-	}
-	return 0;
-}
-
-static inline int world_heartbeat(void *arg, int64_t *when, struct errbuf *err)
-{
-	(void)arg;
-	(void)err;
-	*when = w.heartbeat;
-	return w.heartbeat_rv;
-}
-
-static inline bool world_trace_ok(void *arg, const char *key, int64_t since, int64_t now)
-{
-	(void)arg;
-	return decide_memo_mark(&w.memo, key, since, now);
-}
-
 static struct decide_source source;
+static struct decide_reads reads; /* the source's */
 
 static inline void add_estimate(const char *candidate, double mean, double lo, double hi)
 {
@@ -110,8 +78,8 @@ static inline void set_waits(double fast_s, double slow_s)
 
 static inline void set_doors(void)
 {
-	w.doors[0] = (struct place_partition){"fast", true, false, 1, 4, 4, "", "", "", "", "", false, 0, 0};
-	w.doors[1] = (struct place_partition){"slow", true, false, 1, 4, 4, "", "", "", "", "", false, 0, 0};
+	w.doors[0] = (struct place_partition){"fast", true, false, 1, 4, 4, "", "", "", "", "", true, 30, 1440};
+	w.doors[1] = (struct place_partition){"slow", true, false, 1, 4, 4, "", "", "", "", "", false, DURATION_UNSET, 600};
 	w.places.partitions = w.doors;
 	w.places.n_partitions = 2;
 	w.shape = (struct place_shape){.nodes = 2, .tasks = 4, .memory = 1000};
@@ -127,11 +95,8 @@ static inline int setup(void **state)
 {
 	(void)state;
 	memset(&w, 0, sizeof(w));
-	source = (struct decide_source){.lookup = world_lookup,
-					.partition = world_partition,
-					.heartbeat = world_heartbeat,
-					.trace_ok = world_trace_ok,
-					.places = &w.places};
+	reads = (struct decide_reads){.lookup = world_lookup};
+	source = (struct decide_source){.reads = &reads, .heartbeat = NOW - 5, .memo = &w.memo, .places = &w.places};
 	w.conf.mode = MODE_LIMIT;
 	w.conf.margin = 0.15;
 	w.conf.min_limit_min = 1;
@@ -146,16 +111,12 @@ static inline int setup(void **state)
 				     .time_limit_min = 120,
 				     .time_min_min = DURATION_UNSET,
 				     .now = NOW};
-	w.heartbeat = NOW - 5;
 	w.lookup_rv = 1;
 	w.known.program.uid = 1000;
 	w.known.program.state = PROGRAM_READY;
 	w.known.program.source_job = 17;
 	add_estimate("slow", 460, 440, 480);
 	add_estimate("fast", 192, 185, 200);
-	w.n_parts = 2;
-	w.parts[0] = (struct store_partition){"fast", true, 30, 1440};
-	w.parts[1] = (struct store_partition){"slow", false, DURATION_UNSET, 600};
 	set_doors();
 	return 0;
 }
@@ -170,21 +131,29 @@ static inline struct decision run(void)
 	return d;
 }
 
+/* The comment as it is read again. */
 static inline struct job_comment comment_of(const struct decision *d)
 {
+	char text[COMMENT_TEXT_MAX];
 	struct job_comment c;
 
-	assert_int_equal(comment_parse(d->admin_comment, &c), 0);
+	assert_true(comment_format(&d->comment, text, sizeof(text)) > 0);
+	assert_int_equal(comment_parse(text, &c), 0);
 	assert_int_equal(c.act, d->act);
 	return c;
+}
+
+static inline bool wishes(struct decision d)
+{
+	return d.wish.limit_min != DURATION_UNSET;
 }
 
 static inline void untouched(const struct decision *d)
 {
 	assert_int_equal(d->act, ACT_NONE);
-	assert_false(d->trace || d->set_limit || d->set_partition || d->set_features);
+	assert_false(d->trace || wishes(*d) || d->set_partition || d->set_features);
 	assert_string_equal(d->message, "");
-	assert_string_equal(d->admin_comment, "");
+	assert_int_equal(d->comment.act, ACT_NONE);
 }
 
 #define T(f) cmocka_unit_test_setup(f, setup)

@@ -13,8 +13,8 @@ static void test_limit(void **state)
 	    "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow; limit will be 00:04:00 (you "
 	    "asked 02:00:00); --predict=off to opt out");
 	assert_int_equal(d.act, ACT_PREDICT);
-	assert_true(d.set_limit);
-	assert_int_equal(d.limit_min, 4); /* 200 s * 1.15 = 230 s */
+	assert_true(wishes(d));
+	assert_int_equal(d.wish.limit_min, 4); /* 200 s * 1.15 = 230 s */
 	assert_false(d.set_partition || d.trace);
 	assert_int_equal(c.mode, MODE_LIMIT);
 	assert_int_equal(c.user_limit_min, 120);
@@ -34,21 +34,21 @@ static void test_never_above(void **state)
 	for (uint32_t asked = 1; asked <= 4; asked++) {
 		w.in.time_limit_min = asked;
 		d = run();
-		assert_false(d.set_limit);
+		assert_false(wishes(d));
 		assert_int_equal(comment_of(&d).wish_min, DURATION_UNSET);
 	}
 	w.in.time_limit_min = 5;
-	assert_int_equal(run().limit_min, 4);
+	assert_int_equal(run().wish.limit_min, 4);
 	w.in.time_limit_min = 1440;
-	assert_int_equal(run().limit_min, 4);
+	assert_int_equal(run().wish.limit_min, 4);
 	/* above the partition's limit: the job waits there, and must not start because of Precedent */
 	w.in.time_limit_min = 1441;
-	assert_false(run().set_limit);
+	assert_false(wishes(run()));
 	w.in.time_limit_min = DURATION_UNLIMITED;
-	assert_false(run().set_limit);
-	w.parts[0].max_min = DURATION_UNLIMITED;
+	assert_false(wishes(run()));
+	w.doors[0].max_min = DURATION_UNLIMITED;
 	d = run();
-	assert_int_equal(d.limit_min, 4);
+	assert_int_equal(d.wish.limit_min, 4);
 	assert_int_equal(comment_of(&d).user_limit_min, DURATION_UNLIMITED);
 	assert_non_null(strstr(d.message, "(you asked UNLIMITED)"));
 }
@@ -63,7 +63,7 @@ static void test_asked_less(void **state)
 	assert_string_equal(d.message,
 			    "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow; you asked "
 			    "00:02:00, less than predicted: it may need 00:04:00; --predict=off to opt out");
-	assert_false(d.set_limit);
+	assert_false(wishes(d));
 	w.known.estimates[1].e.hi_s = 300; /* also if only the upper bound does not fit */
 	w.in.time_limit_min = 4;
 	assert_non_null(strstr(run().message, "; you asked 00:04:00, less than the upper bound: it may need 00:06:00; "));
@@ -75,15 +75,15 @@ static void test_limit_bounds(void **state)
 {
 	(void)state;
 	w.conf.min_limit_min = 30;
-	assert_int_equal(run().limit_min, 30);
+	assert_int_equal(run().wish.limit_min, 30);
 	w.in.time_min_min = 45; /* Slurm wants limit >= --time-min */
-	assert_int_equal(run().limit_min, 45);
+	assert_int_equal(run().wish.limit_min, 45);
 	w.in.time_min_min = 120;
-	assert_false(run().set_limit);
+	assert_false(wishes(run()));
 	w.in.time_min_min = DURATION_UNSET;
 	w.conf.min_limit_min = 1;
 	w.in.warn_time_s = 600; /* with --signal=USR1@600, the signal must not come before the predicted end */
-	assert_int_equal(run().limit_min, 14);
+	assert_int_equal(run().wish.limit_min, 14);
 }
 
 static void test_partition_limit(void **state)
@@ -93,18 +93,18 @@ static void test_partition_limit(void **state)
 	(void)state;
 	w.in.time_limit_min = DURATION_UNSET;
 	d = run();
-	assert_int_equal(d.limit_min, 4);
+	assert_int_equal(d.wish.limit_min, 4);
 	assert_int_equal(comment_of(&d).user_limit_min, 30);
 	assert_non_null(strstr(d.message, "limit will be 00:04:00 (the partition's is 00:30:00)"));
 	w.in.partition = "slow"; /* no default: the maximum counts */
 	d = run();
 	assert_int_equal(comment_of(&d).user_limit_min, 600);
-	assert_int_equal(d.limit_min, 10);
-	w.parts[1].max_min = 8; /* less than the wanted limit */
-	assert_false(run().set_limit);
-	w.n_parts = 1; /* slow is not known: its limit may be lower */
+	assert_int_equal(d.wish.limit_min, 10);
+	w.doors[1].max_min = 8; /* less than the wanted limit */
+	assert_false(wishes(run()));
+	w.places.n_partitions = 1; /* slow is not known: its limit may be lower */
 	d = run();
-	assert_false(d.set_limit);
+	assert_false(wishes(d));
 	assert_int_equal(comment_of(&d).user_limit_min, DURATION_UNSET);
 }
 
@@ -117,21 +117,21 @@ static void test_modes(void **state)
 	w.conf.mode = MODE_OBSERVE;
 	d = run();
 	assert_int_equal(d.act, ACT_PREDICT);
-	assert_false(d.set_limit);
+	assert_false(wishes(d));
 	assert_int_equal(comment_of(&d).mode, MODE_OBSERVE);
 	assert_string_equal(d.message, "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow; "
 				       "--predict=off to opt out");
 	w.conf.n_partition_modes = 1;
 	w.conf.partition_modes[0] = (struct conf_partition_mode){"fast", MODE_LIMIT};
-	assert_true(run().set_limit);
+	assert_true(wishes(run()));
 	w.in.partition = "fast,slow"; /* the more careful mode of both */
-	assert_false(run().set_limit);
+	assert_false(wishes(run()));
 	w.in.spank_env = env;
 	w.in.n_spank_env = 1;
 	env[0] = "_SLURM_SPANK_OPTION_precedent_predict=limit";
-	assert_true(run().set_limit);
+	assert_true(wishes(run()));
 	env[0] = "_SLURM_SPANK_OPTION_precedent_predict=observe";
-	assert_false(run().set_limit);
+	assert_false(wishes(run()));
 	env[0] = "_SLURM_SPANK_OPTION_precedent_predict=(null)";
 	assert_int_equal(run().mode, MODE_OBSERVE);
 	env[0] = NULL;
@@ -163,14 +163,14 @@ static void test_first_run(void **state)
 	d = run();
 	assert_int_equal(d.act, ACT_TRACE);
 	assert_true(d.trace);
-	assert_false(d.set_limit);
+	assert_false(wishes(d));
 	assert_string_equal(d.message,
 			    "precedent: first run of this job: it is traced, predictions from the next "
 			    "submission on; --predict=off to opt out");
 	assert_int_equal(comment_of(&d).user_limit_min, 120);
 	/* Not marked again before precedentd has seen the key. Another job is independent. */
 	w.in.now += DECIDE_MEMO_S - 1;
-	w.heartbeat = w.in.now;
+	source.heartbeat = w.in.now;
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
 	assert_false(d.trace);
@@ -195,11 +195,11 @@ static void test_first_run_not_marked(void **state)
 	w.in.submit_line = "sbatch job.sh";
 	assert_true(run().trace); /* the trial did not set the mark */
 	w.in.uid = 1003;
-	w.heartbeat = NOW - 1000; /* no daemon would read the trace */
+	source.heartbeat = NOW - 1000; /* no daemon would read the trace */
 	d = run();
 	assert_false(d.trace);
 	assert_string_equal(d.message, "");
-	w.heartbeat = NOW;
+	source.heartbeat = NOW;
 	assert_true(run().trace);
 	w.conf.n_candidates = 0; /* no candidate to probe: no tracing */
 	w.in.uid = 1002;
@@ -246,7 +246,7 @@ static void test_estimates_refused(void **state)
 	w.known.estimates[1].e.hi_s = 2000; /* fast: too uncertain */
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
-	assert_false(d.set_limit);
+	assert_false(wishes(d));
 	assert_string_equal(d.message,
 			    "precedent: 00:07:40 on slow (00:07:20-00:08:00); --predict=off to opt out");
 	assert_string_equal(comment_of(&d).candidate, "");
@@ -262,7 +262,7 @@ static void test_not_a_candidate(void **state)
 	w.in.partition = "gpu";
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
-	assert_false(d.set_limit);
+	assert_false(wishes(d));
 	assert_non_null(strstr(d.message, "00:03:12 on fast"));
 	add_estimate("gpu", 50, 49, 51); /* from its own history */
 	d = run();
@@ -282,14 +282,14 @@ static void test_several_partitions(void **state)
 	d = run();
 	/* The job may run on either partition: the slower one decides. */
 	assert_string_equal(comment_of(&d).candidate, "slow");
-	assert_int_equal(d.limit_min, 10); /* 480 s * 1.15 = 552 s */
+	assert_int_equal(d.wish.limit_min, 10); /* 480 s * 1.15 = 552 s */
 	assert_false(d.set_partition);
 	w.in.partition = "fast,gpu"; /* gpu has no estimate: no limit is safe */
 	d = run();
-	assert_false(d.set_limit);
+	assert_false(wishes(d));
 	assert_int_equal(d.act, ACT_PREDICT);
 	w.in.partition = ",,fast,,";
-	assert_int_equal(run().limit_min, 4);
+	assert_int_equal(run().wish.limit_min, 4);
 }
 
 static void test_default_partition(void **state)
@@ -300,10 +300,10 @@ static void test_default_partition(void **state)
 	w.in.partition = NULL;
 	d = run();
 	assert_string_equal(comment_of(&d).candidate, "fast");
-	assert_int_equal(d.limit_min, 4);
-	w.n_parts = 0; /* precedentd has not told the default partition yet */
+	assert_int_equal(d.wish.limit_min, 4);
+	w.places.n_partitions = 0; /* precedentd has not told the default partition yet */
 	d = run();
-	assert_false(d.set_limit);
+	assert_false(wishes(d));
 	assert_int_equal(d.act, ACT_OBSERVE);
 	assert_non_null(strstr(d.message, "00:03:12 on fast"));
 }
@@ -333,15 +333,15 @@ static void test_stale_heartbeat(void **state)
 	w.conf.mode = MODE_PLACE;
 	w.in.partition = NULL;
 	for (size_t i = 0; i < sizeof(beats) / sizeof(beats[0]); i++) {
-		w.heartbeat = beats[i];
+		source.heartbeat = beats[i];
 		d = run();
-		assert_false(d.set_limit || d.set_partition);
+		assert_false(wishes(d) || d.set_partition);
 		assert_int_equal(d.act, ACT_PREDICT);
 		assert_non_null(strstr(d.message, "00:03:12 on fast"));
 		assert_null(strstr(d.message, "limit"));
 	}
-	w.heartbeat = NOW - 120;
-	assert_true(run().set_limit);
+	source.heartbeat = NOW - 120;
+	assert_true(wishes(run()));
 }
 
 static void test_observed_only(void **state)
@@ -353,13 +353,13 @@ static void test_observed_only(void **state)
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
 	assert_string_equal(d.message, "");
-	assert_false(d.set_limit || d.trace);
+	assert_false(wishes(d) || d.trace);
 	assert_string_equal(comment_of(&d).key, "");
 	w.in.script = SCRIPT;
 	w.in.het = true;
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
-	assert_false(d.set_limit || d.trace);
+	assert_false(wishes(d) || d.trace);
 	assert_int_equal(w.lookups, 0);
 }
 
@@ -389,23 +389,6 @@ static void test_faults(void **state)
 	assert_int_equal(decide(&w.in, &w.conf, &source, &d, &err), -1);
 	assert_string_equal(err.text, "store is locked");
 	untouched(&d);
-	setup(NULL);
-	w.heartbeat_rv = -1;
-	assert_int_equal(decide(&w.in, &w.conf, &source, &d, &err), -1);
-	untouched(&d);
-	setup(NULL);
-	w.partition_rv = -1;
-	w.in.partition = NULL;
-	assert_int_equal(decide(&w.in, &w.conf, &source, &d, &err), -1);
-	untouched(&d);
-	w.in.partition = "fast";
-	w.in.time_limit_min = DURATION_UNSET;
-	assert_int_equal(decide(&w.in, &w.conf, &source, &d, &err), -1);
-	untouched(&d);
-	setup(NULL);
-	source.heartbeat = NULL; /* unknown whether the daemon runs */
-	assert_int_equal(decide(&w.in, &w.conf, &source, &d, &err), -1);
-	untouched(&d);
 }
 
 static void test_overlong(void **state)
@@ -418,12 +401,12 @@ static void test_overlong(void **state)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "p%d,", i);
 	w.in.partition = list;
 	d = run();
-	assert_false(d.set_limit || d.set_partition);
+	assert_false(wishes(d) || d.set_partition);
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	w.in.partition = name;
 	d = run();
-	assert_false(d.set_limit);
+	assert_false(wishes(d));
 	/* With many long candidates, the message still has its usual end. */
 	w.in.partition = "fast";
 	for (int i = 0; i < 12; i++) {
@@ -448,11 +431,11 @@ static void test_array_index_is_not_identity(void **state)
 	assert_string_equal(a.id.key, b.id.key);
 }
 
-static int world_array_runs(void *arg, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *err)
+static int world_array_runs(struct store *s, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *err)
 {
 	static const struct store_array_run runs[] = {{"fast", {1, 100, false}}, {"fast", {2, 200, false}}, {"fast", {2, 200, false}}};
 
-	(void)arg;
+	(void)s;
 	(void)key;
 	(void)err;
 	assert_true(max >= 3);
@@ -466,21 +449,21 @@ static void test_array_indexes(void **state)
 	struct decision d;
 
 	(void)state;
-	source.array_runs = world_array_runs;
+	reads.array_runs = world_array_runs;
 	w.in.array_inx = "1-2";
 	d = run();
 	assert_int_equal(d.act, ACT_PREDICT);
-	assert_true(d.set_limit);
+	assert_true(wishes(d));
 	assert_null(strstr(d.message, "has not run yet"));
 	w.in.array_inx = "1-3";
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
-	assert_false(d.set_limit || d.set_partition);
+	assert_false(wishes(d) || d.set_partition);
 	assert_string_equal(d.message, "precedent: no prediction: the array's index matters (100 to 200 s on fast), and index 3 has not "
 				       "run yet; --predict=off to opt out");
 	assert_int_equal(comment_of(&d).wish_min, DURATION_UNSET);
 	assert_true(comment_of(&d).pred_s <= 0);
-	source.array_runs = NULL;
+	reads.array_runs = NULL;
 	d = run();
 	assert_int_equal(d.act, ACT_PREDICT);
 }

@@ -35,12 +35,12 @@ static void test_place(void **state)
 
 	(void)state;
 	assert_false(d.set_partition); /* already on the best partition */
-	assert_int_equal(d.limit_min, 4);
+	assert_int_equal(d.wish.limit_min, 4);
 	/* The wait counts. */
 	set_waits(2 * H, 0);
 	d = run();
 	assert_string_equal(d.partition, "slow");
-	assert_int_equal(d.limit_min, 10);
+	assert_int_equal(d.wish.limit_min, 10);
 	assert_string_equal(d.message,
 			    "precedent: 00:07:40 on slow (00:07:20-00:08:00), 00:03:12 on fast; placed on slow: starts "
 			    "at once, ends 1h56m earlier than on fast; limit will be 00:10:00 (you asked 02:00:00); "
@@ -161,14 +161,14 @@ static void test_place_keeps_the_limit(void **state)
 	stays();
 	w.in.time_limit_min = DURATION_UNSET; /* then the default of its partition counts: half an hour */
 	goes_to("slow");
-	w.parts[1].default_min = 29;
+	w.doors[1].default_min = 29;
 	stays();
-	w.parts[1].default_min = 30;
+	w.doors[1].default_min = 30;
 	goes_to("slow");
 	w.in.partition = "fast,slow";
 	goes_to("slow");
 	w.in.partition = NULL;
-	w.parts[0].default_min = DURATION_UNSET; /* without a default, its maximum counts: a day */
+	w.doors[0].default_min = DURATION_UNSET; /* without a default, its maximum counts: a day */
 	stays();
 }
 
@@ -213,8 +213,8 @@ static void test_place_policy(void **state)
 	set_waits(2 * H, 0);
 	w.conf.policy = POLICY_FASTEST;
 	stays();
-	w.parts[0].is_default = false;
-	w.parts[1].is_default = true;
+	w.doors[0].is_default = false;
+	w.doors[1].is_default = true;
 	d = run();
 	assert_string_equal(d.partition, "fast");
 	assert_non_null(strstr(d.message, "; placed on fast: starts in about 2h, runs 4m less than on slow; limit"));
@@ -227,8 +227,8 @@ static void test_place_policy(void **state)
 	w.conf.costs[0] = (struct conf_cost){"fast", 2.5};
 	w.conf.n_costs = 1;
 	stays();
-	w.parts[0].is_default = true;
-	w.parts[1].is_default = false;
+	w.doors[0].is_default = true;
+	w.doors[1].is_default = false;
 	set_waits(0, 10 * H);
 	d = run();
 	assert_string_equal(d.partition, "slow");
@@ -314,9 +314,9 @@ static void test_place_not(void **state)
 	w.in.n_spank_env = 1;
 	goes_to("slow");
 	/* a partition that could never start the job */
-	w.parts[1].max_min = 9;
+	w.doors[1].max_min = 9;
 	stays();
-	w.n_parts = 1; /* or whose limit is not known */
+	w.places.n_partitions = 1; /* or whose limit is not known */
 	stays();
 }
 

@@ -10,9 +10,9 @@ static struct {
 	char name[IDENTITY_KEY_LEN + 1], key[IDENTITY_KEY_LEN + 1]; /* keys that were looked up */
 } guard;
 
-static int world_trial(void *arg, const char *name, const char *key, struct store_trial *out, struct errbuf *err)
+static int world_trial(struct store *s, const char *name, const char *key, struct store_trial *out, struct errbuf *err)
 {
-	(void)arg;
+	(void)s;
 	guard.asked++;
 	snprintf(guard.name, sizeof(guard.name), "%s", name);
 	snprintf(guard.key, sizeof(guard.key), "%s", key);
@@ -29,7 +29,7 @@ static int guarded_setup(void **state)
 	memset(&guard, 0, sizeof(guard));
 	guard.row = (struct store_trial){.guard = TRIAL_DOUBT, .traced_job = 123, .end_state = "FAILED"};
 	guard.rv = 1;
-	source.trial = world_trial;
+	reads.trial = world_trial;
 	w.lookup_rv = 0;
 	return 0;
 }
@@ -46,7 +46,7 @@ static void known_and_due(enum program_state state)
 static void assert_untraced(const struct decision *d, const char *message)
 {
 	assert_int_equal(d->act, ACT_OBSERVE); /* followed: its end decides */
-	assert_false(d->trace || d->set_limit || d->set_partition);
+	assert_false(d->trace || wishes(*d) || d->set_partition);
 	assert_string_equal(d->message, message);
 	assert_string_equal(comment_of(d).key, d->id.key);
 }
@@ -135,9 +135,9 @@ static void test_predicted(void **state)
 
 static char ranges[256];
 
-static int kin_lookup(void *arg, const char *family, const char *kin, struct store_family *out, size_t max, struct errbuf *err)
+static int kin_lookup(struct store *s, const char *family, const char *kin, struct store_family *out, size_t max, struct errbuf *err)
 {
-	(void)arg;
+	(void)s;
 	(void)family;
 	(void)kin;
 	(void)max;
@@ -156,7 +156,7 @@ static void test_predicted_by_others(void **state)
 	for (unsigned i = 0; i < d.id.n_vars; i++)
 		snprintf(ranges + strlen(ranges), sizeof(ranges) - strlen(ranges), "%s%g:%g", i ? "," : "", d.id.vars[i], d.id.vars[i]);
 	known_and_due(PROGRAM_FAILED);
-	source.family = kin_lookup;
+	reads.family = kin_lookup;
 	d = run();
 	assert_int_equal(d.act, ACT_PREDICT);
 	assert_non_null(strstr(d.message, "00:01:40 on fast"));
@@ -183,7 +183,7 @@ static void test_silent_daemon(void **state)
 	struct decision d;
 
 	(void)state;
-	w.heartbeat = NOW - 1000;
+	source.heartbeat = NOW - 1000;
 	d = run();
 	assert_untraced(&d, "");
 	assert_int_equal(guard.asked, 0);
@@ -224,7 +224,7 @@ static void test_one_of_a_burst(void **state)
 	(void)state;
 	guard.rv = 0;
 	w.in.now = NOW - 5; /* the first run, which has ended */
-	w.heartbeat = NOW - 5;
+	source.heartbeat = NOW - 5;
 	assert_true(run().trace);
 	known_and_due(PROGRAM_FAILED);
 	w.in.now = NOW;

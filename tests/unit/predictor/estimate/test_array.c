@@ -196,26 +196,23 @@ static void test_asked_any(void **state)
 	}
 }
 
-static struct store *asked_store;
-
-static int known_runs(void *arg, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *errp)
+static int known_runs(struct store *s, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *errp)
 {
-	(void)arg;
 	(void)key;
-	return store_array_runs(asked_store, KEY1, out, max, all, errp);
+	return store_array_runs(s, KEY1, out, max, all, errp);
 }
 
 /* What is told of an array: 1 nothing, with the reason; 0 the prediction, with *unseen. */
 static int told(struct store *s, const char *inx, uint32_t *unseen, char message[DECIDE_MESSAGE_MAX])
 {
 	struct decide_input in = {.array_inx = inx};
-	struct decide_source src = {.array_runs = known_runs};
+	const struct decide_reads reads = {.array_runs = known_runs};
+	struct decide_source src = {.reads = &reads, .store = s};
 	static struct decision out;
 	struct deciding d = {.in = &in, .src = &src, .out = &out, .err = &err, .unseen = ARRAY_NO_INDEX};
 	int rv;
 
 	out.message[0] = '\0';
-	asked_store = s;
 	rv = decide_array(&d);
 	*unseen = d.unseen;
 	memcpy(message, out.message, DECIDE_MESSAGE_MAX);

@@ -455,9 +455,9 @@ static void test_array_shorter(void **state)
 static struct store_program due;
 static int64_t beat;
 
-static int due_lookup(void *arg, const char *key, struct store_lookup *out, struct errbuf *err)
+static int due_lookup(struct store *s, const char *key, struct store_lookup *out, struct errbuf *err)
 {
-	(void)arg;
+	(void)s;
 	(void)key;
 	(void)err;
 	memset(out, 0, sizeof(*out));
@@ -467,18 +467,11 @@ static int due_lookup(void *arg, const char *key, struct store_lookup *out, stru
 	return 1;
 }
 
-static int due_heartbeat(void *arg, int64_t *when, struct errbuf *err)
-{
-	(void)arg;
-	(void)err;
-	*when = beat;
-	return 0;
-}
-
 static enum job_act submitted(struct decision *out)
 {
 	static struct precedent_conf conf;
-	struct decide_source src = {.lookup = due_lookup, .heartbeat = due_heartbeat};
+	const struct decide_reads reads = {.lookup = due_lookup};
+	struct decide_source src = {.reads = &reads, .heartbeat = beat};
 	struct decide_input in = {.uid = 1000, .script = "#!/bin/sh\nsrun ./app\n", .work_dir = "/home/u", .partition = "fast",
 				  .time_limit_min = 60, .time_min_min = DURATION_UNSET, .now = START};
 	struct errbuf err = {""};

@@ -266,20 +266,21 @@ static void test_daemon(void **state)
 /* ---- the plugin ---- */
 
 static struct store_family known_kin;
-static unsigned n_kin, marks;
+static unsigned n_kin;
+static struct decide_memo memo;
 
-static int no_program(void *arg, const char *key, struct store_lookup *out, struct errbuf *err)
+static int no_program(struct store *s, const char *key, struct store_lookup *out, struct errbuf *err)
 {
-	(void)arg;
+	(void)s;
 	(void)key;
 	(void)out;
 	(void)err;
 	return 0;
 }
 
-static int kin_lookup(void *arg, const char *family, const char *kin, struct store_family *out, size_t max, struct errbuf *err)
+static int kin_lookup(struct store *s, const char *family, const char *kin, struct store_family *out, size_t max, struct errbuf *err)
 {
-	(void)arg;
+	(void)s;
 	(void)max;
 	assert_true(identity_key_valid(family) && identity_key_valid(kin));
 	if (n_kin == UINT32_MAX)
@@ -288,28 +289,11 @@ static int kin_lookup(void *arg, const char *family, const char *kin, struct sto
 	return (int)n_kin;
 }
 
-static int alive(void *arg, int64_t *when, struct errbuf *err)
-{
-	(void)arg;
-	(void)err;
-	*when = START;
-	return 0;
-}
-
-static bool trace_ok(void *arg, const char *key, int64_t since, int64_t now)
-{
-	(void)arg;
-	(void)key;
-	(void)since;
-	(void)now;
-	marks++;
-	return true;
-}
-
 static int submit(const char *partition, const char *seed, struct decision *out)
 {
 	static struct precedent_conf conf;
-	struct decide_source src = {.lookup = no_program, .family = kin_lookup, .heartbeat = alive, .trace_ok = trace_ok};
+	const struct decide_reads reads = {.lookup = no_program, .family = kin_lookup};
+	struct decide_source src = {.reads = &reads, .heartbeat = START, .memo = &memo};
 	char script[128];
 	struct decide_input in = {.uid = 1000, .script = script, .work_dir = "/home/u", .partition = partition,
 				  .time_limit_min = 60, .time_min_min = DURATION_UNSET, .now = START};
@@ -322,7 +306,7 @@ static int submit(const char *partition, const char *seed, struct decision *out)
 	conf.heartbeat_timeout_s = 120;
 	conf.n_candidates = 1;
 	conf.candidates[0] = (struct conf_candidate){"fast", "fast", ""};
-	marks = 0;
+	memset(&memo, 0, sizeof(memo));
 	return decide(&in, &conf, &src, out, &err);
 }
 
@@ -338,17 +322,17 @@ static void test_submission(void **state)
 	assert_int_equal(submit("fast", "6", &out), 0);
 	assert_int_equal(out.act, ACT_PREDICT);
 	assert_false(out.trace);
-	assert_int_equal(marks, 0);
-	assert_true(out.set_limit);
-	assert_int_equal(out.limit_min, 3); /* 106 s * 1.15 */
+	assert_true(decide_memo_mark(&memo, out.id.key, 0, START)); /* it was not */
+	assert_true((out.wish.limit_min != DURATION_UNSET));
+	assert_int_equal(out.wish.limit_min, 3); /* 106 s * 1.15 */
 	assert_non_null(strstr(out.message, "00:01:40 on fast (00:01:35-00:01:46, from runs with other numbers)"));
-	assert_int_equal(comment_parse(out.admin_comment, &c), 0);
+	c = out.comment;
 	assert_string_equal(c.kin, out.id.kin);
 	assert_string_equal(c.vars, "1,1,1,0,1000,6");
 	/* another number than those that have been seen, another partition, nothing that is sure: its own first run */
 	assert_int_equal(submit("fast", "9", &out), 0);
 	assert_int_equal(out.act, ACT_TRACE);
-	assert_int_equal(marks, 1);
+	assert_false(decide_memo_mark(&memo, out.id.key, 0, START));
 	assert_int_equal(submit("slow", "2", &out), 0);
 	assert_int_equal(out.act, ACT_TRACE);
 	known_kin.e = (struct estimate){0};

@@ -576,9 +576,9 @@ static void test_no_room(void **state)
 static struct store_model known_model;
 static bool met, estimated; /* the program is known; with an estimate */
 
-static int lookup(void *arg, const char *key, struct store_lookup *out, struct errbuf *err)
+static int lookup(struct store *s, const char *key, struct store_lookup *out, struct errbuf *err)
 {
-	(void)arg;
+	(void)s;
 	(void)key;
 	(void)err;
 	if (!met)
@@ -593,9 +593,9 @@ static int lookup(void *arg, const char *key, struct store_lookup *out, struct e
 }
 
 /* Tasks 1 to 9, each of 20 s times its index. */
-static int array_lookup(void *arg, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *err)
+static int array_lookup(struct store *s, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *err)
 {
-	(void)arg;
+	(void)s;
 	(void)key;
 	(void)max;
 	(void)err;
@@ -605,9 +605,9 @@ static int array_lookup(void *arg, const char *key, struct store_array_run *out,
 	return estimated ? 18 : 0;
 }
 
-static int model_lookup(void *arg, const char *kin, struct store_model *out, size_t max, struct errbuf *err)
+static int model_lookup(struct store *s, const char *kin, struct store_model *out, size_t max, struct errbuf *err)
 {
-	(void)arg;
+	(void)s;
 	(void)max;
 	(void)err;
 	assert_true(identity_key_valid(kin));
@@ -615,18 +615,11 @@ static int model_lookup(void *arg, const char *kin, struct store_model *out, siz
 	return 1;
 }
 
-static int alive(void *arg, int64_t *when, struct errbuf *err)
-{
-	(void)arg;
-	(void)err;
-	*when = START;
-	return 0;
-}
-
 static void submit(const char *partition, const char *number, const char *array, struct decision *out)
 {
 	static struct precedent_conf conf;
-	struct decide_source src = {.lookup = lookup, .model = model_lookup, .array_runs = array_lookup, .heartbeat = alive};
+	const struct decide_reads reads = {.lookup = lookup, .model = model_lookup, .array_runs = array_lookup};
+	struct decide_source src = {.reads = &reads, .heartbeat = START};
 	char script[128];
 	struct decide_input in = {.uid = 1000, .script = script, .work_dir = "/home/u", .partition = partition, .layout = {.tasks = 2},
 				  .time_limit_min = 60, .time_min_min = DURATION_UNSET, .now = START, .array_inx = array};
@@ -657,8 +650,8 @@ static void test_submission(void **state)
 	assert_false(out.trace);
 	assert_non_null(strstr(out.message, "00:04:10 on fast (00:0"));
 	assert_non_null(strstr(out.message, ", from a model over inputs of 12 runs)"));
-	assert_true(out.set_limit && out.limit_min < 7);
-	assert_int_equal(comment_parse(out.admin_comment, &c), 0);
+	assert_true((out.wish.limit_min != DURATION_UNSET) && out.wish.limit_min < 7);
+	c = out.comment;
 	assert_true(c.pred_s == 250 && c.lo_s < 250 && c.hi_s > 250);
 	/* not known: it is traced, and the reason is said */
 	submit("fast", "9000", NULL, &out);

@@ -42,9 +42,9 @@ static void test_words(void **state)
 	set_waits(2 * H, -1);
 	at_is("fast/7200/192,slow/-/460");
 	set_waits(2 * H, 0);
-	w.parts[1].max_min = 5;
+	w.doors[1].max_min = 5;
 	at_is("fast/7200/192,slow/0/460/limit");
-	w.parts[1].max_min = 600;
+	w.doors[1].max_min = 600;
 	w.conf.n_candidates = 1;
 	at_is("fast/7200/192,slow/-/460/other");
 }
