@@ -12,6 +12,26 @@ static int job_compare(const void *key, const void *member)
 	return (id > other) - (id < other);
 }
 
+int cluster_comments_parse(struct cluster_comments *c, struct cluster_job *jobs, size_t n, struct errbuf *errp)
+{
+	size_t used = 0;
+
+	if (n > c->room) {
+		struct job_comment *more = realloc(c->list, n * sizeof(*more));
+
+		if (!more)
+			return err_set(errp, "no memory for the comments of %zu jobs", n);
+		c->list = more;
+		c->room = n;
+	}
+	for (size_t i = 0; i < n; i++) {
+		bool valid = jobs[i].admin_comment[0] && comment_parse(jobs[i].admin_comment, &c->list[used]) == 0;
+
+		jobs[i].ours = valid ? &c->list[used++] : NULL;
+	}
+	return 0;
+}
+
 const struct cluster_job *cluster_job_find(const struct cluster_snapshot *snap, uint32_t job_id)
 {
 	if (!snap->n)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/comment.h"
 #include "common/conf.h"
 #include "common/errbuf.h"
 
@@ -40,6 +41,7 @@ struct cluster_job {
 	uint32_t tasks_per_node, cpus_per_task; /* 0: not asked for */
 	uint64_t memory;			/* as Slurm codes it: per node, or per CPU with the top bit; 0: default */
 	const char *name, *partition, *features, *admin_comment, *account, *qos;
+	const struct job_comment *ours; /* Precedent's part of admin_comment; NULL: none that is valid */
 };
 
 struct cluster_snapshot {
@@ -47,6 +49,16 @@ struct cluster_snapshot {
 	size_t n;
 	int64_t taken; /* when it was true */
 };
+
+/* The parsed comments of one snapshot. Zeroed is empty. */
+struct cluster_comments {
+	struct job_comment *list;
+	size_t room;
+};
+/* Parses each comment, and sets `ours` of each job. The jobs borrow from *c until the next call. Returns 0, or -1 if memory runs
+ * out. */
+int cluster_comments_parse(struct cluster_comments *c, struct cluster_job *jobs, size_t n, struct errbuf *errp);
+
 const struct cluster_job *cluster_job_find(const struct cluster_snapshot *snap, uint32_t job_id);
 
 /* A batch job to be submitted as uid. */

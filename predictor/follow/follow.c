@@ -354,8 +354,10 @@ fail:
 
 /* ---- runs ---- */
 
-static void run_fill(struct store_run *r, const struct cluster_job *job, const struct job_comment *c)
+static void run_fill(struct store_run *r, const struct cluster_job *job)
 {
+	const struct job_comment *c = job->ours;
+
 	memset(r, 0, sizeof(*r));
 	r->jobid = job->job_id;
 	r->submit_time = job->submit_time;
@@ -380,8 +382,9 @@ static void run_fill(struct store_run *r, const struct cluster_job *job, const s
 }
 
 /* Set by limit_lower_poll; raised by limit_raise_poll, by slurmctld's trigger, or by an operator. */
-static bool limit_refresh(struct store_run *r, const struct cluster_job *job, const struct job_comment *c)
+static bool limit_refresh(struct store_run *r, const struct cluster_job *job)
 {
+	const struct job_comment *c = job->ours;
 	bool is_new = r->limit_min == DURATION_UNSET;
 
 	if (c->limit_min == DURATION_UNSET || job->limit_min == DURATION_UNSET || (!is_new && job->limit_min <= r->limit_min))
@@ -392,8 +395,7 @@ static bool limit_refresh(struct store_run *r, const struct cluster_job *job, co
 }
 
 /* Updates the row from the job; returns true if the row has changed. */
-static bool run_refresh(const struct daemon_env *env, struct store_run *r, const struct cluster_job *job,
-			const struct job_comment *c)
+static bool run_refresh(const struct daemon_env *env, struct store_run *r, const struct cluster_job *job)
 {
 	bool changed = false, started = job->phase != CLUSTER_PENDING && job->start_time;
 	char candidate[CONF_CANDIDATE_MAX] = "";
@@ -409,7 +411,7 @@ static bool run_refresh(const struct daemon_env *env, struct store_run *r, const
 		snprintf(r->candidate, sizeof(r->candidate), "%s", candidate);
 		changed = true;
 	}
-	changed |= limit_refresh(r, job, c);
+	changed |= limit_refresh(r, job);
 	if (r->nodes != job->nodes || r->tasks != job->tasks || r->restarts != job->restarts || r->array_task != job->array_task) {
 		r->nodes = job->nodes;
 		r->tasks = job->tasks;
@@ -498,8 +500,7 @@ static void count_run(const struct daemon_env *env, const struct store_run *r, b
 }
 
 /* 1: it has to be looked at again even if nothing of it changes. */
-static int job_follow(const struct daemon_env *env, const struct cluster_job *job, const struct job_comment *c,
-		      int64_t now, struct errbuf *errp)
+static int job_follow(const struct daemon_env *env, const struct cluster_job *job, int64_t now, struct errbuf *errp)
 {
 	struct store_run run;
 	bool changed, known, limited;
@@ -512,15 +513,15 @@ static int job_follow(const struct daemon_env *env, const struct cluster_job *jo
 	if (known && run.end_state[0])
 		return 0;
 	if (!known && job->phase == CLUSTER_ENDED) {
-		rc = store_key_forgotten(env->store, c->key, job->submit_time, errp);
+		rc = store_key_forgotten(env->store, job->ours->key, job->submit_time, errp);
 		if (rc)
 			return rc < 0 ? -1 : 0;
 	}
 	if (!known)
-		run_fill(&run, job, c);
+		run_fill(&run, job);
 	raised = run.extensions;
 	limited = run.limit_min != DURATION_UNSET;
-	changed = run_refresh(env, &run, job, c) || !known;
+	changed = run_refresh(env, &run, job) || !known;
 	if (!known && run_meet(env, &run, now, errp) < 0)
 		return -1;
 	if (job->phase == CLUSTER_ENDED && !changed)
@@ -592,10 +593,9 @@ static int lost_settle(const struct daemon_env *env, struct poll_cache *cache, c
 	return rv < 0 ? -1 : 0;
 }
 
-static bool is_followed(const struct cluster_job *job, struct job_comment *c)
+static bool is_followed(const struct job_comment *c)
 {
-	return job->admin_comment[0] && comment_parse(job->admin_comment, c) == 0 &&
-	       (c->act == ACT_TRACE || c->act == ACT_PREDICT || c->act == ACT_OBSERVE) && identity_key_valid(c->key);
+	return c && (c->act == ACT_TRACE || c->act == ACT_PREDICT || c->act == ACT_OBSERVE) && identity_key_valid(c->key);
 }
 
 /* Jobs written in one transaction: each transaction waits for the disk. */
@@ -608,18 +608,17 @@ static int jobs_follow(const struct daemon_env *env, struct poll_cache *cache, c
 
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct cluster_job *job = &snap->jobs[i];
-		struct job_comment c;
 		int rc;
 
 		if (poll_cache_settled(cache, job))
 			continue;
-		if (!is_followed(job, &c)) {
+		if (!is_followed(job->ours)) {
 			poll_cache_note(cache, job, true);
 			continue;
 		}
 		if (written == 0 && store_begin(env->store, errp) < 0)
 			return -1;
-		rc = job_follow(env, job, &c, now, errp);
+		rc = job_follow(env, job, now, errp);
 		if (rc < 0) {
 			store_rollback(env->store);
 			return err_prefix(errp, "job %u", job->job_id);

@@ -108,25 +108,23 @@ static bool note_once(struct start_forecast *w, const char *key, int64_t shape, 
 
 static int note_job(struct look *l, const struct cluster_job *job)
 {
+	const struct job_comment *c = job->ours;
 	struct place_shape shape;
-	struct job_comment c;
 
-	if (job->het || !job->batch || !job->nodes || comment_parse(job->admin_comment, &c) < 0 || c.act == ACT_PROBE ||
-	    !identity_key_valid(c.key))
+	if (job->het || !job->batch || !job->nodes || !c || c->act == ACT_PROBE || !identity_key_valid(c->key))
 		return 0;
 	shape_of(job, &shape);
-	if (!note_once(l->w, c.key, shape.id, l->now))
+	if (!note_once(l->w, c->key, shape.id, l->now))
 		return 0;
 	if (store_shape_put(l->env->store, &shape, l->errp) < 0)
 		return -1;
-	return store_program_shape(l->env->store, c.key, shape.id, l->errp);
+	return store_program_shape(l->env->store, c->key, shape.id, l->errp);
 }
 
 /* The first job with mode place starts the questions, even if it is not placed. */
 static void note_wishes(struct look *l)
 {
 	int64_t since = l->w->submitted - 2;
-	struct job_comment c;
 
 	for (size_t i = 0; i < l->snap->n; i++) {
 		const struct cluster_job *job = &l->snap->jobs[i];
@@ -135,7 +133,7 @@ static void note_wishes(struct look *l)
 			continue;
 		if (job->submit_time > l->w->submitted)
 			l->w->submitted = job->submit_time;
-		if (job->admin_comment[0] && comment_parse(job->admin_comment, &c) == 0 && c.mode == MODE_PLACE)
+		if (job->ours && job->ours->mode == MODE_PLACE)
 			l->w->placing = l->now;
 	}
 }
@@ -148,7 +146,7 @@ static int note_jobs(struct look *l)
 		const struct cluster_job *job = &l->snap->jobs[i];
 
 		/* Of a job that has not started Slurm guesses at the number of nodes. */
-		if (job->phase == CLUSTER_PENDING || job->start_time < since || !job->admin_comment[0] ||
+		if (job->phase == CLUSTER_PENDING || job->start_time < since || !job->ours ||
 		    !strcmp(job->end_state, "CANCELLED"))
 			continue;
 		if (note_job(l, job) < 0)
@@ -311,7 +309,7 @@ static bool comes_first(const struct cluster_job *job, const struct cluster_subm
 	/* The scheduler has not looked at it yet. */
 	if (!job->start_time && now - job->submit_time < START_FORECAST_UNSEEN_S)
 		return false;
-	return !strstr(job->admin_comment, "act=probe"); /* ours have the lowest priority */
+	return !job->ours || job->ours->act != ACT_PROBE; /* ours have the lowest priority */
 }
 
 static void queue_look(struct look *l, const struct cluster_submission *sub, struct place_wait *w)

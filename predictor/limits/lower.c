@@ -2,7 +2,6 @@
 /* First the trigger, then the limit: see lower.h. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/duration.h"
 #include "predictor/limits/raise.h"
@@ -84,19 +83,14 @@ bool limit_lower_is_due(const struct cluster_job *job, const struct job_comment 
 	return job->phase == CLUSTER_PENDING && !job->array_job && !job->barred && is_saved(job, now);
 }
 
-static bool is_due(const struct look *l, const struct cluster_job *job, struct job_comment *c)
+static bool is_due(const struct look *l, const struct cluster_job *job)
 {
-	/* Most jobs have no wish, or none any more: the comment need not be parsed for that. */
-	return (job->phase == CLUSTER_PENDING || job->phase == CLUSTER_RUNNING) && strstr(job->admin_comment, " wish=") &&
-	       comment_parse(job->admin_comment, c) == 0 && limit_lower_is_due(job, c, daemon_period_s(l->env), l->now);
+	return job->ours && limit_lower_is_due(job, job->ours, daemon_period_s(l->env), l->now);
 }
 
 static bool is_short(const struct cluster_job *job)
 {
-	struct job_comment c;
-
-	return job->phase != CLUSTER_ENDED && job->admin_comment[0] && comment_parse(job->admin_comment, &c) == 0 &&
-	       limit_is_ours(job, &c);
+	return job->phase != CLUSTER_ENDED && job->ours && limit_is_ours(job, job->ours);
 }
 
 /* ---- triggers ---- */
@@ -145,11 +139,12 @@ static void check_short(struct look *l)
 
 /* ---- limits ---- */
 
-static void set_limit(struct look *l, const struct cluster_job *job, const struct job_comment *c, struct waiting *w)
+static void set_limit(struct look *l, const struct cluster_job *job, struct waiting *w)
 {
+	const struct job_comment *c = job->ours;
 	char from[DURATION_TEXT_MAX], to[DURATION_TEXT_MAX], buf[LIMIT_COMMENT_MAX];
 	uint32_t limit = c->wish_min;
-	const char *comment = limit_comment(job, c, &limit, buf);
+	const char *comment = limit_comment(job, &limit, buf);
 	struct errbuf why;
 
 	if (!comment) /* no room to say so */
@@ -173,7 +168,7 @@ static struct waiting *remembered(const struct look *l, const struct cluster_job
 }
 
 /* The next step for a job with a wished limit. */
-static void follow_wish(struct look *l, const struct cluster_job *job, const struct job_comment *c)
+static void follow_wish(struct look *l, const struct cluster_job *job)
 {
 	const struct waiting *before = remembered(l, job);
 	struct waiting w = {job->job_id, job->submit_time, before ? before->armed : l->now};
@@ -183,7 +178,7 @@ static void follow_wish(struct look *l, const struct cluster_job *job, const str
 			return;
 		w.armed = l->now;
 	} else if (l->now - w.armed >= LIMIT_LOWER_SAVED_S && time_left(l)) {
-		set_limit(l, job, c, &w);
+		set_limit(l, job, &w);
 	}
 	l->s->next[l->s->n_next++] = w;
 }
@@ -213,10 +208,8 @@ static void follow_wishes(struct look *l)
 
 	s->n_next = 0;
 	for (size_t i = 0; i < l->snap->n; i++) {
-		struct job_comment c;
-
-		if (is_due(l, &l->snap->jobs[i], &c))
-			follow_wish(l, &l->snap->jobs[i], &c);
+		if (is_due(l, &l->snap->jobs[i]))
+			follow_wish(l, &l->snap->jobs[i]);
 	}
 	swap = s->waiting;
 	s->waiting = s->next;
@@ -228,11 +221,10 @@ static void follow_wishes(struct look *l)
 
 static size_t count_due(const struct look *l)
 {
-	struct job_comment c;
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->snap->n; i++)
-		n += is_due(l, &l->snap->jobs[i], &c);
+		n += is_due(l, &l->snap->jobs[i]);
 	return n;
 }
 

@@ -37,17 +37,21 @@ static bool is_known(const struct cluster_job *job, uint32_t known_min)
 	return job->limit_min == known_min || (job->limit_min < known_min && job->time_min_min);
 }
 
+static uint32_t user_limit(const struct job_comment *c)
+{
+	return c->user_limit_min == DURATION_UNSET ? DURATION_UNLIMITED : c->user_limit_min;
+}
+
 bool limit_is_ours(const struct cluster_job *job, const struct job_comment *c)
 {
 	return limit_is_lowered(c) && is_known(job, c->limit_min);
 }
 
-const char *limit_comment(const struct cluster_job *job, const struct job_comment *c, uint32_t *limit_min,
-			  char buf[LIMIT_COMMENT_MAX])
+const char *limit_comment(const struct cluster_job *job, uint32_t *limit_min, char buf[LIMIT_COMMENT_MAX])
 {
 	if (comment_set_limit(job->admin_comment, *limit_min, buf, LIMIT_COMMENT_MAX) > 0)
 		return buf;
-	*limit_min = c->user_limit_min == DURATION_UNSET ? DURATION_UNLIMITED : c->user_limit_min;
+	*limit_min = user_limit(job->ours);
 	return NULL;
 }
 
@@ -74,17 +78,15 @@ bool limit_raise_is_due(const struct cluster_job *job, uint32_t known_min, uint3
 
 bool limit_raise_by_trigger(const struct cluster_job *job, uint32_t *limit_min)
 {
-	struct job_comment c;
-
-	if (job->phase == CLUSTER_ENDED || comment_parse(job->admin_comment, &c) < 0 || !limit_is_ours(job, &c))
+	if (job->phase == CLUSTER_ENDED || !job->ours || !limit_is_ours(job, job->ours))
 		return false;
-	*limit_min = c.user_limit_min == DURATION_UNSET ? DURATION_UNLIMITED : c.user_limit_min;
+	*limit_min = user_limit(job->ours);
 	return job->limit_min < *limit_min;
 }
 
-static void job_raise(const struct daemon_env *env, const struct cluster_job *job, const struct job_comment *c,
-		      int64_t now)
+static void job_raise(const struct daemon_env *env, const struct cluster_job *job, int64_t now)
 {
+	const struct job_comment *c = job->ours;
 	char from[DURATION_TEXT_MAX], to[DURATION_TEXT_MAX], buf[LIMIT_COMMENT_MAX];
 	const char *comment;
 	struct errbuf why;
@@ -92,7 +94,7 @@ static void job_raise(const struct daemon_env *env, const struct cluster_job *jo
 
 	if (!limit_raise_is_due(job, c->limit_min, c->user_limit_min, daemon_period_s(env), now, &next))
 		return;
-	comment = limit_comment(job, c, &next, buf);
+	comment = limit_comment(job, &next, buf);
 	duration_format_minutes(from, sizeof(from), job->limit_min);
 	duration_format_minutes(to, sizeof(to), next);
 	if (env->ops->set_limit(env->ops->arg, job->job_id, next, comment, &why) < 0) {
@@ -108,12 +110,8 @@ void limit_raise_poll(const struct daemon_env *env, const struct cluster_snapsho
 {
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct cluster_job *job = &snap->jobs[i];
-		struct job_comment c;
 
-		/* The clock first: of thousands that run few are near their ends. */
-		if (!job->admin_comment[0] || !ends_soon(job, daemon_period_s(env), now))
-			continue;
-		if (comment_parse(job->admin_comment, &c) == 0 && limit_is_lowered(&c))
-			job_raise(env, job, &c, now);
+		if (job->ours && limit_is_lowered(job->ours) && ends_soon(job, daemon_period_s(env), now))
+			job_raise(env, job, now);
 	}
 }

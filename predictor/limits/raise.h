@@ -46,7 +46,6 @@ bool limit_is_ours(const struct cluster_job *job, const struct job_comment *c);
 #define LIMIT_COMMENT_MAX 4096
 /* The admin_comment with the new limit *limit_min. If the comment has no room, returns NULL, and *limit_min is the user's
  * limit: a limit that the comment does not tell is never raised again. */
-const char *limit_comment(const struct cluster_job *job, const struct job_comment *c, uint32_t *limit_min,
-			  char buf[LIMIT_COMMENT_MAX]);
+const char *limit_comment(const struct cluster_job *job, uint32_t *limit_min, char buf[LIMIT_COMMENT_MAX]);
 
 #endif

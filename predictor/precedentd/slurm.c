@@ -38,6 +38,7 @@ struct chunk {
 static struct chunk *chunks, *chunk_at; /* what the snapshot's strings are in; those from chunk_at on have room */
 static struct cluster_job *jobs;
 static size_t jobs_room;
+static struct cluster_comments comments;
 static struct cluster_snapshot snapshot;
 static time_t jobs_seen; /* slurmctld's time of the snapshot; 0: there is none */
 
@@ -264,6 +265,8 @@ static int snapshot_take(const job_info_msg_t *msg, time_t now, struct errbuf *e
 	}
 	if (!sorted)
 		qsort(jobs, n, sizeof(*jobs), job_order);
+	if (cluster_comments_parse(&comments, jobs, n, errp) < 0)
+		return -1;
 	snapshot.jobs = jobs;
 	snapshot.n = n;
 	jobs_seen = msg->last_update;
@@ -507,7 +510,6 @@ static int limit_raise_once(uint32_t job_id, struct errbuf *errp)
 	char buf[LIMIT_COMMENT_MAX];
 	job_info_msg_t *msg = NULL;
 	struct cluster_job job;
-	struct job_comment c;
 	uint32_t limit;
 	int rv = 0;
 
@@ -516,8 +518,9 @@ static int limit_raise_once(uint32_t job_id, struct errbuf *errp)
 	record = record_of(msg, job_id);
 	if (record) {
 		job_translate(record, &job);
-		if (limit_raise_by_trigger(&job, &limit) && comment_parse(job.admin_comment, &c) == 0)
-			rv = op_set_limit(NULL, job_id, limit, limit_comment(&job, &c, &limit, buf), errp);
+		rv = cluster_comments_parse(&comments, &job, 1, errp);
+		if (rv == 0 && limit_raise_by_trigger(&job, &limit))
+			rv = op_set_limit(NULL, job_id, limit, limit_comment(&job, &limit, buf), errp);
 		if (rv < 0 && job.phase == CLUSTER_PENDING)
 			rv = 1;
 	} else {

@@ -143,10 +143,10 @@ static const struct cluster_job *probe_adopt(const struct cluster_snapshot *snap
 	result_candidate_name(row->candidate, safe, sizeof(safe));
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct cluster_job *j = &snap->jobs[i];
-		struct job_comment c;
+		const struct job_comment *c = j->ours;
 
-		if (j->phase != CLUSTER_ENDED && j->job_id > row->jobid && comment_parse(j->admin_comment, &c) == 0 &&
-		    c.act == ACT_PROBE && !strcmp(c.key, row->key) && !strcmp(c.candidate, safe))
+		if (j->phase != CLUSTER_ENDED && j->job_id > row->jobid && c && c->act == ACT_PROBE && !strcmp(c->key, row->key) &&
+		    !strcmp(c->candidate, safe))
 			return j;
 	}
 	return NULL;

@@ -234,14 +234,12 @@ int probe_orphans(const struct daemon_env *env, const struct cluster_snapshot *s
 {
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct cluster_job *job = &snap->jobs[i];
+		const struct job_comment *c = job->ours;
 		struct owner owner = {job->job_id, false};
-		struct job_comment c;
 
-		/* the text first: of a long queue nearly all are not ours */
-		if (job->phase == CLUSTER_ENDED || !strstr(job->admin_comment, "act=probe") ||
-		    comment_parse(job->admin_comment, &c) < 0 || c.act != ACT_PROBE || !identity_key_valid(c.key))
+		if (job->phase == CLUSTER_ENDED || !c || c->act != ACT_PROBE || !identity_key_valid(c->key))
 			continue;
-		if (store_probes_each(env->store, c.key, 1u << PROBE_SUBMITTED, owner_check, &owner, errp) < 0)
+		if (store_probes_each(env->store, c->key, 1u << PROBE_SUBMITTED, owner_check, &owner, errp) < 0)
 			return -1;
 		if (!owner.found && orphan_cancel(env, job, now, errp) < 0)
 			return -1;

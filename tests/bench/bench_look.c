@@ -87,6 +87,7 @@ struct bench {
 	int64_t now;
 	struct daemon_env env;
 	struct follow_memory memory;
+	struct cluster_comments comments;
 	struct start_forecast *forecast;
 };
 
@@ -151,6 +152,8 @@ static void look(struct bench *b, double *follow_ms, double *waits_ms)
 	struct errbuf err = {""};
 	double t0 = cpu_ms(), t1;
 
+	if (cluster_comments_parse(&b->comments, b->jobs, b->n, &err) < 0)
+		die(err.text);
 	if (follow_poll(&b->env, &b->memory, &snap, b->now, &err) < 0 || store_heartbeat_set(b->env.store, b->now, &err) < 0)
 		die(err.text);
 	t1 = cpu_ms();

@@ -257,8 +257,10 @@ static void measure_poll(struct store *s, const struct precedent_conf *conf, uin
 	struct follow_memory memory = {0};
 	struct cluster_job *jobs = queue_make(runs, programs);
 	struct cluster_snapshot snap = {jobs, QUEUE, NOW};
+	struct cluster_comments comments = {0};
 	double ms[50], cpu[50], t = now_ms();
 
+	must(cluster_comments_parse(&comments, jobs, QUEUE, &err));
 	must(follow_poll(&env, &memory, &snap, NOW, &err));
 	printf("%-44s n %-6d     %10.3f ms\n", "first look at 10000 jobs in the queue", 1, now_ms() - t);
 	for (int i = 0; i < 50; i++) {
@@ -274,6 +276,7 @@ static void measure_poll(struct store *s, const struct precedent_conf *conf, uin
 	for (unsigned i = 0; i < QUEUE; i++)
 		free((char *)(uintptr_t)jobs[i].admin_comment);
 	free(jobs);
+	free(comments.list);
 }
 
 static void measure_prune(struct store *s)

@@ -259,6 +259,19 @@ static int by_id(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static void comments_read_of(struct cluster_job *jobs)
+{
+	static struct cluster_comments comments;
+	struct errbuf e;
+
+	assert_int_equal(cluster_comments_parse(&comments, jobs, w->n, &e), 0);
+}
+
+void comments_read(void)
+{
+	comments_read_of(w->jobs);
+}
+
 void look(void)
 {
 	static struct cluster_job copy[JOBS];
@@ -267,6 +280,7 @@ void look(void)
 
 	memcpy(copy, w->jobs, sizeof(copy));
 	qsort(copy, w->n, sizeof(*copy), by_id);
+	comments_read_of(copy);
 	w->log[0] = '\0';
 	if (follow_poll(&w->env, &w->memory, &snap, w->now, &e) < 0)
 		fail_msg("%s", e.text);

@@ -55,6 +55,7 @@ struct cluster_job *job_add_member(uint32_t id, unsigned number, const char *var
 void job_run(struct cluster_job *j);
 void job_end(struct cluster_job *j, const char *state, double elapsed_s);
 struct cluster_job *job_find(uint32_t id);
+void comments_read(void); /* as when the queue is taken in; look does it too */
 void look(void);
 void job_dir(uint32_t job, char *path, size_t size);
 void trace_leave(uint32_t job);

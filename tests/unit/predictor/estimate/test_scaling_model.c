@@ -508,6 +508,7 @@ static unsigned looks_on_a_full_disk(unsigned n, struct errbuf *why)
 	struct rlimit was, none;
 	unsigned told = 0, failed = 0;
 
+	comments_read();
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
 	none = (struct rlimit){0, was.rlim_max};

@@ -73,6 +73,7 @@ static unsigned poll_after(int seconds)
 	unsigned before = o.asked;
 
 	w->now += seconds;
+	comments_read();
 	ok(start_forecast_poll(o.forecast, &w->env, &ops, &snap, w->now, &o.err));
 	ok(store_places_load(w->store, 0, &o.places, &o.err));
 	return o.asked - before;

@@ -339,6 +339,12 @@ static void test_burst(void **state)
 	assert_int_equal(looks, 5);
 }
 
+static bool by_trigger(const struct cluster_job *j, uint32_t *limit)
+{
+	comments_read();
+	return limit_raise_by_trigger(j, limit);
+}
+
 /* Of a job that is queued again while it is short, slurmctld's trigger has fired or been lost. */
 static void test_requeued(void **state)
 {
@@ -356,7 +362,7 @@ static void test_requeued(void **state)
 	j->restarts = 1;
 	j->submit_time = w->now;
 	j->start_time = j->end_time = 0;
-	assert_true(limit_raise_by_trigger(j, &limit));
+	assert_true(by_trigger(j, &limit));
 	assert_int_equal(limit, 60);
 	w->n_triggers = 0;
 	for (int i = 0; i < 7; i++)

@@ -179,6 +179,12 @@ static void test_longer_period(void **state)
 	assert_true(w->last_limit_min * 60 + j->start_time - w->now >= 2 * 40 + LIMIT_RAISE_ARM_S);
 }
 
+static bool by_trigger(const struct cluster_job *j, uint32_t *limit)
+{
+	comments_read();
+	return limit_raise_by_trigger(j, limit);
+}
+
 /* slurmctld's own trigger fires once: what it does then must do, also when the job happens to be suspended. */
 static void test_trigger(void **state)
 {
@@ -187,31 +193,31 @@ static void test_trigger(void **state)
 	uint32_t limit;
 
 	(void)state;
-	assert_true(limit_raise_by_trigger(j, &limit)); /* it is queued again */
+	assert_true(by_trigger(j, &limit)); /* it is queued again */
 	j->phase = CLUSTER_RUNNING;
-	assert_true(limit_raise_by_trigger(j, &limit));
+	assert_true(by_trigger(j, &limit));
 	assert_int_equal(limit, 60);
 	j->phase = CLUSTER_SUSPENDED;
-	assert_true(limit_raise_by_trigger(j, &limit));
+	assert_true(by_trigger(j, &limit));
 	j->limit_min = 8; /* lowered by an operator */
-	assert_false(limit_raise_by_trigger(j, &limit));
+	assert_false(by_trigger(j, &limit));
 	j->time_min_min = 5; /* by the scheduler */
-	assert_true(limit_raise_by_trigger(j, &limit));
+	assert_true(by_trigger(j, &limit));
 	j->limit_min = 20; /* raised by an operator: so it is to end there */
-	assert_false(limit_raise_by_trigger(j, &limit));
+	assert_false(by_trigger(j, &limit));
 	j->limit_min = 60;
-	assert_false(limit_raise_by_trigger(j, &limit));
+	assert_false(by_trigger(j, &limit));
 	j->phase = CLUSTER_ENDED;
 	j->limit_min = 10;
-	assert_false(limit_raise_by_trigger(j, &limit));
+	assert_false(by_trigger(j, &limit));
 	j->phase = CLUSTER_RUNNING;
 	assert_int_equal(comment_parse(j->admin_comment, &c), 0);
 	c.user_limit_min = DURATION_UNSET; /* not known: then there is none */
 	assert_true(comment_format(&c, (char *)(uintptr_t)j->admin_comment, COMMENT_TEXT_MAX) > 0);
-	assert_true(limit_raise_by_trigger(j, &limit));
+	assert_true(by_trigger(j, &limit));
 	assert_true(limit == DURATION_UNLIMITED);
 	j->admin_comment = "not ours";
-	assert_false(limit_raise_by_trigger(j, &limit));
+	assert_false(by_trigger(j, &limit));
 }
 
 int main(void)
