@@ -18,7 +18,9 @@
 #include "common/errbuf.h"
 #include "common/identity.h"
 #include "predictor/cluster/places.h"
-#include "predictor/store/store.h"
+#include "predictor/store/kin.h"
+#include "predictor/store/past.h"
+#include "predictor/store/programs.h"
 #include "predictor/store/trials.h"
 
 #define DECIDE_MESSAGE_MAX 512

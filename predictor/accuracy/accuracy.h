@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "predictor/store/store.h"
+#include "predictor/store/runs.h"
 
 enum accuracy_predictor {
 	ACCURACY_PRECEDENT,

@@ -26,6 +26,8 @@
 #include "predictor/limits/raise.h"
 #include "predictor/probe/probes.h"
 #include "predictor/spool/spool.h"
+#include "predictor/store/busy.h"
+#include "predictor/store/kin.h"
 #include "predictor/store/layout.h"
 
 /* ---- programs ---- */

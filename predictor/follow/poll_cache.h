@@ -8,7 +8,7 @@
 #define PRECEDENT_PREDICTOR_FOLLOW_POLL_CACHE_H
 
 #include "predictor/cluster/cluster.h"
-#include "predictor/store/store.h"
+#include "predictor/store/runs.h"
 
 struct poll_cache;
 

@@ -8,6 +8,8 @@
 #include "common/duration.h"
 #include "predictor/follow/start_forecast.h"
 #include "predictor/store/places.h"
+#include "predictor/store/programs.h"
+#include "predictor/store/runs.h"
 
 #define NOTED_SLOTS 4096
 #define NOTED_S	    60

@@ -8,6 +8,7 @@
 
 #include "predictor/estimate/drift.h"
 #include "predictor/learn/ended_run.h"
+#include "predictor/store/programs.h"
 
 /* A drift that was found, and not acted on as yet. */
 struct drift_found {

@@ -9,7 +9,7 @@
 #include "predictor/cluster/daemon_env.h"
 #include "predictor/learn/past_accuracy.h"
 #include "predictor/learn/scaling_runs.h"
-#include "predictor/store/store.h"
+#include "predictor/store/runs.h"
 
 struct ended_run {
 	const struct daemon_env *env;

@@ -7,6 +7,7 @@
 #include "predictor/learn/family_follow.h"
 #include "predictor/estimate/param_family.h"
 #include "predictor/learn/past_accuracy.h"
+#include "predictor/store/kin.h"
 
 /* Runs as param_family.h wants them; those whose numbers are not kept are left out. */
 static size_t runs_of(const struct store_past *past, int n, struct param_family_run runs[PARAM_FAMILY_RUNS_MAX])

@@ -7,7 +7,7 @@
 #define PRECEDENT_PREDICTOR_LEARN_PAST_ACCURACY_H
 
 #include "predictor/estimate/interval_calibration.h"
-#include "predictor/store/store.h"
+#include "predictor/store/past.h"
 
 struct past_accuracy {
 	struct store_past *past; /* of the family, then of the others; the latest first */

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "predictor/learn/past_errors.h"
+#include "predictor/store/probes.h"
+#include "predictor/store/runs.h"
 #include "predictor/store/records.h"
 
 struct members {

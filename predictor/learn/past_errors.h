@@ -7,7 +7,7 @@
 #define PRECEDENT_PREDICTOR_LEARN_PAST_ERRORS_H
 
 #include "predictor/estimate/estimate.h"
-#include "predictor/store/store.h"
+#include "predictor/store/programs.h"
 
 #define PAST_ERRORS_PROGRAMS 32 /* of a family, the latest ones */
 

@@ -13,6 +13,8 @@
 #include "predictor/store/records.h"
 #include "predictor/learn/past_accuracy.h"
 #include "predictor/learn/program_estimate.h"
+#include "predictor/store/evidence.h"
+#include "predictor/store/probes.h"
 
 #define PAST_MAX (2 * ESTIMATE_HISTORY_MAX) /* whole runs, and as many lower bounds */
 

@@ -7,7 +7,7 @@
 #define PRECEDENT_PREDICTOR_LEARN_PROGRAM_ESTIMATE_H
 
 #include "predictor/cluster/daemon_env.h"
-#include "predictor/store/store.h"
+#include "predictor/store/programs.h"
 
 struct program_estimates {
 	unsigned n;	       /* candidates that have an estimate now */

@@ -13,6 +13,7 @@
 #include "predictor/estimate/param_family.h"
 #include "predictor/learn/scaling_runs.h"
 #include "predictor/learn/past_accuracy.h"
+#include "predictor/store/kin.h"
 
 #define MEMBERS_MAX  SCALING_POINTS_MAX
 #define OWN_MAX	     (SCALING_RUNS_MAX - MEMBERS_MAX)

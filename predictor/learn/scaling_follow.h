@@ -4,6 +4,7 @@
 #define PRECEDENT_PREDICTOR_LEARN_SCALING_FOLLOW_H
 
 #include "predictor/learn/ended_run.h"
+#include "predictor/store/programs.h"
 
 /* On the candidate where the run ended. */
 int scaling_follow(struct ended_run *r, struct errbuf *errp);

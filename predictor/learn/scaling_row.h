@@ -3,7 +3,7 @@
 #ifndef PRECEDENT_PREDICTOR_LEARN_SCALING_ROW_H
 #define PRECEDENT_PREDICTOR_LEARN_SCALING_ROW_H
 
-#include "predictor/store/store.h"
+#include "predictor/store/kin.h"
 
 /* Predicts a job with these numbers (struct identity). *scale: factor of the interval. Returns 0, or -1 with the reason if
  * there is no model or it refuses. */

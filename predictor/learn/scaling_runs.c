@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predictor/learn/scaling_runs.h"
+#include "predictor/store/runs.h"
 
 int scaling_runs_read(struct store *s, const struct scaling_runs_filter *of, struct scaling_runs *out, struct errbuf *errp)
 {

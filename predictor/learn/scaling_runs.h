@@ -4,7 +4,8 @@
 #define PRECEDENT_PREDICTOR_LEARN_SCALING_RUNS_H
 
 #include "predictor/estimate/scaling_model.h"
-#include "predictor/store/store.h"
+#include "predictor/store/past.h"
+#include "predictor/store/programs.h"
 
 #define SCALING_VARS_TEXT_MAX (COMMENT_VARS_MAX + 12) /* with the index of an array's task behind the numbers */
 

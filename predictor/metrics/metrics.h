@@ -9,7 +9,8 @@
 #include "common/buf.h"
 #include "predictor/accuracy/accuracy.h"
 #include "predictor/cluster/daemon_env.h"
-#include "predictor/store/store.h"
+#include "predictor/store/keep.h"
+#include "predictor/store/probes.h"
 #include "predictor/store/trials.h"
 
 #define METRICS_DAYS 7 /* that errors are of */

@@ -28,6 +28,7 @@
 #include "predictor/follow/poll_cache.h"
 #include "predictor/limits/lower.h"
 #include "predictor/cluster/slurm_conf.h"
+#include "predictor/store/busy.h"
 #include "predictor/store/keep.h"
 
 #define BACKOFF_MAX_S	 60

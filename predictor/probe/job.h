@@ -4,6 +4,8 @@
 #define PRECEDENT_PREDICTOR_PROBE_JOB_H
 
 #include "predictor/probe/probes.h"
+#include "predictor/store/probes.h"
+#include "predictor/store/programs.h"
 
 /* Submit the row's next try; row->jobid is the job. */
 int probe_submit(const struct daemon_env *env, const struct store_program *p, const struct cluster_layout *layout,

@@ -16,6 +16,7 @@
 #include "predictor/learn/scaling_follow.h"
 #include "predictor/probe/job.h"
 #include "predictor/spool/spool.h"
+#include "predictor/store/busy.h"
 #include "predictor/store/keep.h"
 #include "predictor/store/layout.h"
 #include "predictor/store/records.h"

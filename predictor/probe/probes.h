@@ -15,7 +15,7 @@
 #define PRECEDENT_PREDICTOR_PROBE_PROBES_H
 
 #include "predictor/cluster/daemon_env.h"
-#include "predictor/store/store.h"
+#include "predictor/store/programs.h"
 
 #define PROBES_TRIES_MAX     3
 #define PROBES_PREEMPTED_MAX 10		 /* tries, where the last had to make room for other jobs */

@@ -9,6 +9,7 @@
 
 #include "predictor/learn/program_estimate.h"
 #include "predictor/probe/job.h"
+#include "predictor/store/busy.h"
 #include "predictor/store/keep.h"
 
 #define META_LOOKED "probes.again" /* when runs were last gone through for such */

@@ -28,6 +28,9 @@
 #include "predictor/estimate/combine.h"
 #include "predictor/query/query.h"
 #include "predictor/spool/spool.h"
+#include "predictor/store/busy.h"
+#include "predictor/store/evidence.h"
+#include "predictor/store/probes.h"
 #include "predictor/store/records.h"
 #include "predictor/store/trials.h"
 

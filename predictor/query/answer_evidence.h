@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "predictor/query/answer.h"
+#include "predictor/store/runs.h"
 
 /*
  * What came of earlier predictions, of those that had ended when this run was submitted: by candidate, of the same job and of

@@ -5,6 +5,7 @@
 #include "predictor/query/answer_family.h"
 #include "predictor/query/answer_text.h"
 #include "predictor/learn/scaling_row.h"
+#include "predictor/store/past.h"
 
 static json_t *family_json(const struct store_family *f)
 {

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "predictor/query/answer.h"
+#include "predictor/store/runs.h"
 
 /* Adds them to the reply, where there are any. */
 int answer_family(const struct answer_env *env, const struct store_run *r, json_t *reply, struct errbuf *errp);

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "predictor/query/answer.h"
+#include "predictor/store/runs.h"
 
 /*
  * Adds to the answer to "show":

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "predictor/store/internal.h"
+#include "predictor/store/busy.h"
+#include "predictor/store/probes.h"
 
 /* Read the keys first: the callback of the caller may then write. */
 static int pairs_read(struct store *s, const char *sql, struct store_pair **out, size_t *n, struct errbuf *err)

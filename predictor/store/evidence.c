@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What estimates were made of, as rows: see store.h. A trigger of the schema drops them with their estimate. */
+/* What estimates were made of, as rows: see evidence.h. A trigger of the schema drops them with their estimate. */
 #include "predictor/estimate/combine.h"
+#include "predictor/store/evidence.h"
 #include "predictor/store/internal.h"
 
 /* Prepared, with key and candidate bound; NULL with err filled. */

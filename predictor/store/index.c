@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "predictor/store/internal.h"
+#include "predictor/store/busy.h"
 
 #define META_INDEX "index"
 #define NAMES_MIN  16384

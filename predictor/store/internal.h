@@ -89,6 +89,8 @@ int store_run_stmt(struct store *s, sqlite3_stmt *st, const char *what, struct e
 
 /* Keys are 32 hex digits outside and 16 bytes inside. -1 when it is not a key. */
 int store_bind_key(sqlite3_stmt *st, int column, const char *key);
+/* Says that the text is no key; returns -1. */
+int store_bad_key(struct store *s, const char *key, struct errbuf *err);
 void store_column_key(sqlite3_stmt *st, int column, char key[IDENTITY_KEY_LEN + 1]);
 /* Copy a text column, cut to size; NULL gives "". */
 void store_column_text(sqlite3_stmt *st, int column, char *out, size_t size);

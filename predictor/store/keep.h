@@ -6,7 +6,7 @@
 #ifndef PRECEDENT_PREDICTOR_STORE_KEEP_H
 #define PRECEDENT_PREDICTOR_STORE_KEEP_H
 
-#include "predictor/store/store.h"
+#include "predictor/store/programs.h"
 
 /* ---- node classes ---- */
 
@@ -64,6 +64,20 @@ struct store_pruning {
  * reuses its free pages.
  */
 int store_prune_step(struct store *s, int64_t before, unsigned max, struct store_pruning *at, struct errbuf *err);
+
+/* All steps of store_prune_step (store/keep.h) at once. Returns how many runs and programs went. */
+int store_prune(struct store *s, int64_t before, struct errbuf *err);
+
+
+/* ---- size ---- */
+
+struct store_counts {
+	uint64_t programs, estimates, runs, runs_open, probes;
+	uint64_t by_state[PROGRAM_FAILED + 1];
+	int64_t file_bytes;
+	int schema;
+};
+int store_counts(struct store *s, struct store_counts *c, struct errbuf *err);
 
 /* ---- backup ---- */
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "predictor/store/internal.h"
+#include "predictor/store/kin.h"
 
 static int bad_key(struct store *s, struct errbuf *err)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predictor/store/layout.h"
+#include "predictor/store/busy.h"
 
 static void layout_name(const char *key, char *out, size_t size)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "predictor/store/internal.h"
+#include "predictor/store/past.h"
 
 #define WINDOW 2
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The store's programs, estimates and probes: see store.h. */
+/* The store's programs and estimates: see programs.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,27 +13,9 @@ static const char *const state_names[] = {
     [PROGRAM_READY] = "ready", [PROGRAM_FAILED] = "failed",
 };
 
-static const char *const probe_names[] = {
-    [PROBE_WAITING] = "waiting",
-    [PROBE_SUBMITTED] = "submitted",
-    [PROBE_DONE] = "done",
-    [PROBE_FAILED] = "failed",
-};
-
 const char *program_state_name(enum program_state state)
 {
 	return (unsigned)state <= PROGRAM_FAILED ? state_names[state] : "unknown";
-}
-
-const char *probe_state_name(enum probe_state state)
-{
-	return (unsigned)state <= PROBE_FAILED ? probe_names[state] : "unknown";
-}
-
-static int bad_key(struct store *s, const char *key, struct errbuf *err)
-{
-	return store_fault_set(STORE_FAILED, err, "%s: '%.40s' is not a key of 32 hex digits", s->path,
-			       key ? key : "");
 }
 
 /* ---- programs ---- */
@@ -45,9 +27,9 @@ static int program_write(struct store *s, const struct store_program *p, struct 
 	if (!st)
 		return -1;
 	if (store_bind_key(st, 1, p->key) < 0)
-		return bad_key(s, p->key, err);
+		return store_bad_key(s, p->key, err);
 	if (p->family[0] && store_bind_key(st, 2, p->family) < 0)
-		return bad_key(s, p->family, err);
+		return store_bad_key(s, p->family, err);
 	sqlite3_bind_int64(st, 3, p->uid);
 	sqlite3_bind_int(st, 4, (int)p->state);
 	store_bind_text(st, 5, p->reason);
@@ -108,7 +90,7 @@ int store_program_get(struct store *s, const char *key, struct store_program *p,
 	if (!st)
 		return -1;
 	if (store_bind_key(st, 1, key) < 0)
-		return bad_key(s, key, err);
+		return store_bad_key(s, key, err);
 	rv = store_step(s, st, "cannot read a program", err);
 	if (rv == 1)
 		read_program(st, p);
@@ -126,7 +108,7 @@ int store_program_set_state(struct store *s, const char *key, enum program_state
 	if (!st)
 		return -1;
 	if (store_bind_key(st, 1, key) < 0)
-		return bad_key(s, key, err);
+		return store_bad_key(s, key, err);
 	snprintf(cut, sizeof(cut), "%s", reason ? reason : "");
 	sqlite3_bind_int(st, 2, (int)state);
 	store_bind_text(st, 3, cut);
@@ -144,7 +126,7 @@ static int drop_by_key(struct store *s, enum store_query q, const char *key, str
 	if (!st)
 		return -1;
 	if (store_bind_key(st, 1, key) < 0)
-		return bad_key(s, key, err);
+		return store_bad_key(s, key, err);
 	return store_run_stmt(s, st, "cannot drop a program", err);
 }
 
@@ -182,7 +164,7 @@ static char *list_program_keys(struct store *s, const struct store_program_filte
 		return NULL;
 	sqlite3_bind_int64(st, 1, f->uid == STORE_ALL_USERS ? -1 : (int64_t)f->uid);
 	if (f->family && store_bind_key(st, 2, f->family) < 0) {
-		bad_key(s, f->family, err);
+		store_bad_key(s, f->family, err);
 		return NULL;
 	}
 	sqlite3_bind_int64(st, 3, f->state_mask);
@@ -241,7 +223,7 @@ int store_estimate_put(struct store *s, const char *key, const struct store_esti
 	if (!st)
 		return -1;
 	if (store_bind_key(st, 1, key) < 0)
-		return bad_key(s, key, err);
+		return store_bad_key(s, key, err);
 	store_bind_text(st, 2, e->candidate);
 	sqlite3_bind_double(st, 3, e->e.mean_s);
 	sqlite3_bind_double(st, 4, e->e.lo_s);
@@ -261,7 +243,7 @@ int store_estimate_drop(struct store *s, const char *key, const char *candidate,
 	if (!st)
 		return -1;
 	if (store_bind_key(st, 1, key) < 0)
-		return bad_key(s, key, err);
+		return store_bad_key(s, key, err);
 	store_bind_text(st, 2, candidate);
 	return store_run_stmt(s, st, "cannot drop an estimate", err) < 0 ? -1 : 0;
 }
@@ -311,7 +293,7 @@ int store_lookup(struct store *s, const char *key, struct store_lookup *out, str
 	if (!st)
 		return -1;
 	if (store_bind_key(st, 1, key) < 0)
-		return bad_key(s, key, err);
+		return store_bad_key(s, key, err);
 	rv = store_step(s, st, "cannot read a program", err);
 	if (rv == 1) {
 		read_program(st, &out->program);
@@ -321,138 +303,4 @@ int store_lookup(struct store *s, const char *key, struct store_lookup *out, str
 	}
 	sqlite3_reset(st);
 	return rv;
-}
-
-/* ---- probes ---- */
-
-int store_probe_put(struct store *s, const struct store_probe *p, struct errbuf *err)
-{
-	sqlite3_stmt *st = store_stmt(s, Q_PROBE_PUT, err);
-
-	if (!st)
-		return -1;
-	if (store_bind_key(st, 1, p->key) < 0)
-		return bad_key(s, p->key, err);
-	if (p->result && strlen(p->result) > STORE_RESULT_MAX)
-		return store_fault_set(STORE_FAILED, err, "%s: a result record is longer than %d bytes",
-				       s->path, STORE_RESULT_MAX);
-	store_bind_text(st, 2, p->candidate);
-	sqlite3_bind_int64(st, 3, p->jobid);
-	sqlite3_bind_int(st, 4, (int)p->state);
-	sqlite3_bind_int64(st, 5, p->tries);
-	store_bind_text(st, 6, p->reason);
-	sqlite3_bind_int64(st, 7, p->submitted);
-	sqlite3_bind_int64(st, 8, p->updated);
-	sqlite3_bind_int64(st, 9, p->not_before);
-	sqlite3_bind_double(st, 10, p->cost_node_s);
-	if (p->result)
-		store_bind_text(st, 11, p->result);
-	store_bind_text(st, 12, p->class_hex);
-	return store_run_stmt(s, st, "cannot write a probe", err) < 0 ? -1 : 0;
-}
-
-static void read_probe(sqlite3_stmt *st, struct store_probe *p)
-{
-	int state = sqlite3_column_int(st, 3);
-
-	store_column_key(st, 0, p->key);
-	store_column_text(st, 1, p->candidate, sizeof(p->candidate));
-	p->jobid = (uint32_t)sqlite3_column_int64(st, 2);
-	p->state = state < 0 || state > PROBE_FAILED ? PROBE_FAILED : (enum probe_state)state;
-	p->tries = (uint32_t)sqlite3_column_int64(st, 4);
-	store_column_text(st, 5, p->reason, sizeof(p->reason));
-	p->submitted = sqlite3_column_int64(st, 6);
-	p->updated = sqlite3_column_int64(st, 7);
-	p->not_before = sqlite3_column_int64(st, 8);
-	p->cost_node_s = sqlite3_column_double(st, 9);
-	store_column_text(st, 11, p->class_hex, sizeof(p->class_hex));
-	p->kept = sqlite3_column_type(st, 10) != SQLITE_NULL;
-	p->result = NULL;
-}
-
-int store_probe_get(struct store *s, const char *key, const char *candidate, struct store_probe *p,
-		    struct errbuf *err)
-{
-	sqlite3_stmt *st = store_stmt(s, Q_PROBE_GET, err);
-	int rv;
-
-	if (!st)
-		return -1;
-	if (store_bind_key(st, 1, key) < 0)
-		return bad_key(s, key, err);
-	store_bind_text(st, 2, candidate);
-	rv = store_step(s, st, "cannot read a probe", err);
-	if (rv == 1)
-		read_probe(st, p);
-	sqlite3_reset(st);
-	return rv;
-}
-
-struct probe_name {
-	char key[IDENTITY_KEY_LEN + 1];
-	char candidate[CONF_CANDIDATE_MAX];
-};
-
-static struct probe_name *list_probes(struct store *s, const char *key, unsigned state_mask, size_t *n,
-				      struct errbuf *err)
-{
-	sqlite3_stmt *st = store_stmt(s, key ? Q_PROBE_LIST : Q_PROBE_LIST_ALL, err);
-	struct probe_name *names = NULL;
-	size_t cap = 0;
-	int rv;
-
-	*n = 0;
-	if (!st)
-		return NULL;
-	if (key && store_bind_key(st, 1, key) < 0) {
-		bad_key(s, key, err);
-		return NULL;
-	}
-	sqlite3_bind_int64(st, 2, state_mask);
-	while ((rv = store_step(s, st, "cannot list probes", err)) == 1) {
-		if (*n == cap) {
-			struct probe_name *p = realloc(names, (cap = cap ? cap * 2 : 16) * sizeof(*p));
-
-			if (!p) {
-				store_fault_set(STORE_FAILED, err, "out of memory");
-				rv = -1;
-				break;
-			}
-			names = p;
-		}
-		store_column_key(st, 0, names[*n].key);
-		store_column_text(st, 1, names[*n].candidate, sizeof(names[*n].candidate));
-		(*n)++;
-	}
-	sqlite3_reset(st);
-	if (rv < 0) {
-		free(names);
-		return NULL;
-	}
-	return names ? names : calloc(1, sizeof(*names));
-}
-
-int store_probes_each(struct store *s, const char *key, unsigned state_mask, store_probe_fn fn, void *arg,
-		      struct errbuf *err)
-{
-	size_t n;
-	struct probe_name *names = list_probes(s, key, state_mask, &n, err);
-	int seen = 0, rv = 0;
-
-	if (!names)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		struct store_probe p;
-
-		rv = store_probe_get(s, names[i].key, names[i].candidate, &p, err);
-		if (rv < 0)
-			break;
-		if (rv == 0)
-			continue;
-		seen++;
-		if (fn(&p, arg))
-			break;
-	}
-	free(names);
-	return rv < 0 ? -1 : seen;
 }

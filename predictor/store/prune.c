@@ -8,6 +8,7 @@
 
 #include "predictor/store/internal.h"
 #include "predictor/store/keep.h"
+#include "predictor/store/busy.h"
 
 enum { STAGE_RUNS, STAGE_PROGRAMS, STAGE_REST };
 
@@ -148,4 +149,41 @@ int store_prune(struct store *s, int64_t before, struct errbuf *err)
 		total += n;
 	}
 	return total;
+}
+
+static int rows_count(struct store *s, const char *sql, uint64_t *out, struct errbuf *err)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		*out = (uint64_t)sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return rc == SQLITE_ROW ? 0 : store_fail(s, rc, "cannot count", err);
+}
+
+int store_counts(struct store *s, struct store_counts *c, struct errbuf *err)
+{
+	uint64_t pages = 0, size = 0, schema = 0;
+	char sql[96];
+
+	*c = (struct store_counts){0};
+	if (rows_count(s, "SELECT count(*) FROM programs", &c->programs, err) < 0 ||
+	    rows_count(s, "SELECT count(*) FROM estimates", &c->estimates, err) < 0 ||
+	    rows_count(s, "SELECT count(*) FROM runs", &c->runs, err) < 0 ||
+	    rows_count(s, "SELECT count(*) FROM runs WHERE end_state = ''", &c->runs_open, err) < 0 ||
+	    rows_count(s, "SELECT count(*) FROM probes", &c->probes, err) < 0 ||
+	    rows_count(s, "PRAGMA page_count", &pages, err) < 0 || rows_count(s, "PRAGMA page_size", &size, err) < 0 ||
+	    rows_count(s, "PRAGMA user_version", &schema, err) < 0)
+		return -1;
+	for (int i = 0; i <= PROGRAM_FAILED; i++) {
+		snprintf(sql, sizeof(sql), "SELECT count(*) FROM programs WHERE state = %d", i);
+		if (rows_count(s, sql, &c->by_state[i], err) < 0)
+			return -1;
+	}
+	c->file_bytes = (int64_t)(pages * size);
+	c->schema = (int)schema;
+	return 0;
 }

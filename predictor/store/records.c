@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "predictor/store/internal.h"
+#include "predictor/store/probes.h"
 #include "predictor/store/records.h"
 
 int store_record_put(struct store *s, const struct store_probe *row, const struct result *record, struct errbuf *err)

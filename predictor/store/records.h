@@ -7,7 +7,7 @@
 #define PRECEDENT_PREDICTOR_STORE_RECORDS_H
 
 #include "predictor/spool/result.h"
-#include "predictor/store/store.h"
+#include "predictor/store/probes.h"
 
 /* Writes the row with its record. */
 int store_record_put(struct store *s, const struct store_probe *row, const struct result *record, struct errbuf *err);

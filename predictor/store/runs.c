@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The store's runs, and how well they were predicted: see store.h. */
+/* The store's runs, and how well they were predicted: see runs.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "common/duration.h"
 #include "predictor/store/internal.h"
+#include "predictor/store/runs.h"
 
 int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err)
 {

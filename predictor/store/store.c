@@ -188,6 +188,11 @@ static int hex_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+int store_bad_key(struct store *s, const char *key, struct errbuf *err)
+{
+	return store_fault_set(STORE_FAILED, err, "%s: '%.40s' is not a key of 32 hex digits", s->path, key ? key : "");
+}
+
 int store_bind_key(sqlite3_stmt *st, int column, const char *key)
 {
 	unsigned char b[STORE_KEY_BYTES];
@@ -607,43 +612,4 @@ int store_partition_get(struct store *s, const char *name, struct store_partitio
 		read_partition(st, p);
 	sqlite3_reset(st);
 	return rv;
-}
-
-/* ---- upkeep ---- */
-
-static int rows_count(struct store *s, const char *sql, uint64_t *out, struct errbuf *err)
-{
-	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
-
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(st);
-	if (rc == SQLITE_ROW)
-		*out = (uint64_t)sqlite3_column_int64(st, 0);
-	sqlite3_finalize(st);
-	return rc == SQLITE_ROW ? 0 : store_fail(s, rc, "cannot count", err);
-}
-
-int store_counts(struct store *s, struct store_counts *c, struct errbuf *err)
-{
-	uint64_t pages = 0, size = 0, schema = 0;
-	char sql[96];
-
-	*c = (struct store_counts){0};
-	if (rows_count(s, "SELECT count(*) FROM programs", &c->programs, err) < 0 ||
-	    rows_count(s, "SELECT count(*) FROM estimates", &c->estimates, err) < 0 ||
-	    rows_count(s, "SELECT count(*) FROM runs", &c->runs, err) < 0 ||
-	    rows_count(s, "SELECT count(*) FROM runs WHERE end_state = ''", &c->runs_open, err) < 0 ||
-	    rows_count(s, "SELECT count(*) FROM probes", &c->probes, err) < 0 ||
-	    rows_count(s, "PRAGMA page_count", &pages, err) < 0 || rows_count(s, "PRAGMA page_size", &size, err) < 0 ||
-	    rows_count(s, "PRAGMA user_version", &schema, err) < 0)
-		return -1;
-	for (int i = 0; i <= PROGRAM_FAILED; i++) {
-		snprintf(sql, sizeof(sql), "SELECT count(*) FROM programs WHERE state = %d", i);
-		if (rows_count(s, sql, &c->by_state[i], err) < 0)
-			return -1;
-	}
-	c->file_bytes = (int64_t)(pages * size);
-	c->schema = (int)schema;
-	return 0;
 }

@@ -21,6 +21,7 @@
 
 #include "plugin/decide.h"
 #include "predictor/store/places.h"
+#include "predictor/store/keep.h"
 
 #define UID	  1000
 #define NOW	  1700000000

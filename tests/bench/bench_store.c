@@ -17,6 +17,8 @@
 #include "predictor/query/answer.h"
 #include "predictor/follow/follow.h"
 #include "predictor/store/keep.h"
+#include "predictor/store/probes.h"
+#include "predictor/store/runs.h"
 
 #define USERS	  500
 #define YEAR_S	  (365 * 86400)

@@ -18,7 +18,7 @@
 
 #include <slurm/slurm.h>
 
-#include "predictor/store/store.h"
+#include "predictor/store/programs.h"
 
 #define OTHERS	 1000
 #define VARIABLE "PRECEDENT_FINGERPRINT=v1:0123456789abcdef0123456789abcdef:3"

@@ -13,7 +13,7 @@
 
 #include "common/duration.h"
 #include "predictor/query/answer.h"
-#include "predictor/store/store.h"
+#include "predictor/store/runs.h"
 
 #define END	 1750000000
 #define USERS	 9

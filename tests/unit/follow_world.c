@@ -18,6 +18,7 @@
 #include "predictor/limits/lower.h"
 #include "predictor/spool/spool.h"
 #include "predictor/follow/poll_cache.h"
+#include "predictor/store/probes.h"
 #include "follow_world.h"
 
 struct world *w;

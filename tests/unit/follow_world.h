@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 #include "predictor/follow/follow.h"
-#include "predictor/store/store.h"
+#include "predictor/store/probes.h"
+#include "predictor/store/programs.h"
 
 #define KEY    "0123456789abcdef0123456789abcdef"
 #define FAMILY "fedcba9876543210fedcba9876543210"

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "common/duration.h"
-#include "predictor/store/store.h"
+#include "predictor/store/programs.h"
 
 #define KEY1   "0123456789abcdef0123456789abcdef"
 #define KEY2   "00000000000000000000000000000001"

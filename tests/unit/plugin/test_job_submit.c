@@ -21,7 +21,7 @@
 #include "common/inject.h"
 #include "common/duration.h"
 #include "predictor/store/places.h"
-#include "predictor/store/store.h"
+#include "predictor/store/busy.h"
 #include "predictor/store/trials.h"
 
 #define SCRIPT "#!/bin/bash\n#SBATCH -N 2\nsrun ./heat 100\n"

@@ -3,6 +3,7 @@
 #include "plugin/decide_internal.h"
 #include "predictor/estimate/array.h"
 #include "predictor/learn/program_estimate.h"
+#include "predictor/store/runs.h"
 #include "tests/unit/store_fixture.h"
 
 static struct array_view judged(const struct array_run *runs, size_t n)

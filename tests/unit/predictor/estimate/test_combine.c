@@ -15,6 +15,8 @@
 #include "predictor/estimate/combine.h"
 #include "predictor/learn/program_estimate.h"
 #include "predictor/learn/scaling_runs.h"
+#include "predictor/store/evidence.h"
+#include "predictor/store/runs.h"
 #include "tests/unit/follow_world.h"
 #include "tests/unit/scaling_laws.h"
 #include "tests/unit/normal.h"

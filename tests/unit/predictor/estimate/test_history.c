@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "predictor/probe/probes.h"
+#include "predictor/store/runs.h"
 #include "tests/unit/follow_world.h"
 #include "tests/unit/normal.h"
 

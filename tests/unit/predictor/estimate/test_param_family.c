@@ -11,6 +11,7 @@
 
 #include "plugin/decide.h"
 #include "predictor/estimate/param_family.h"
+#include "predictor/store/busy.h"
 #include "tests/unit/follow_world.h"
 #include "tests/unit/normal.h"
 

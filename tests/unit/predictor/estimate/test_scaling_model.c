@@ -20,6 +20,7 @@
 #include "predictor/estimate/scaling_model.h"
 #include "predictor/learn/scaling_follow.h"
 #include "predictor/learn/scaling_row.h"
+#include "predictor/store/busy.h"
 #include "tests/unit/follow_world.h"
 #include "tests/unit/scaling_laws.h"
 #include "tests/unit/normal.h"

@@ -14,6 +14,7 @@
 
 #include "tests/unit/follow_world.h"
 #include "predictor/follow/poll_cache.h"
+#include "predictor/store/busy.h"
 
 /* ---- what it says ---- */
 

@@ -12,6 +12,7 @@
 #include "predictor/learn/past_errors.h"
 #include "predictor/learn/program_estimate.h"
 #include "predictor/store/records.h"
+#include "predictor/store/runs.h"
 
 static struct result record(const char *candidate, double skel_s, double partial_s)
 {

@@ -10,6 +10,7 @@
 #include "common/duration.h"
 #include "predictor/limits/raise.h"
 #include "predictor/limits/lower.h"
+#include "predictor/store/runs.h"
 #include "tests/unit/follow_world.h"
 
 /* Submitted with an hour, of which ten minutes are wished for. */

@@ -16,6 +16,7 @@
 #include "predictor/limits/raise.h"
 #include "predictor/probe/probes.h"
 #include "predictor/spool/spool.h"
+#include "predictor/store/runs.h"
 #include "tests/unit/follow_world.h"
 
 /* ---- limits ---- */

@@ -12,6 +12,7 @@
 
 #include "tests/unit/follow_world.h"
 #include "predictor/probe/probes.h"
+#include "predictor/store/busy.h"
 #include "predictor/store/keep.h"
 
 #define OTHER_CLASS "fedcba9876543210"

@@ -16,6 +16,10 @@
 #include "predictor/query/answer.h"
 #include "predictor/query/answer_text.h"
 #include "predictor/cluster/slurm_conf.h"
+#include "predictor/store/busy.h"
+#include "predictor/store/kin.h"
+#include "predictor/store/past.h"
+#include "predictor/store/probes.h"
 #include "predictor/store/keep.h"
 #include "predictor/store/trials.h"
 

@@ -2,6 +2,9 @@
 /* The store: what is written is read back, by every way of asking for it. */
 #include "predictor/store/records.h"
 #include "tests/unit/store_fixture.h"
+#include "predictor/store/keep.h"
+#include "predictor/store/probes.h"
+#include "predictor/store/runs.h"
 
 static struct store_run run_of(uint32_t jobid, int64_t submit)
 {

@@ -12,6 +12,7 @@
 
 #include "tests/unit/store_fixture.h"
 #include "tests/unit/skip.h"
+#include "predictor/store/keep.h"
 
 static void must_refuse(unsigned flags, enum store_fault fault, const char *says)
 {

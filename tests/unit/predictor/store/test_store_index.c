@@ -13,6 +13,7 @@
 
 #include "predictor/store/index_file.h"
 #include "predictor/store/keep.h"
+#include "predictor/store/kin.h"
 #include "predictor/store/trials.h"
 #include "tests/unit/store_fixture.h"
 

@@ -7,6 +7,8 @@
 #include "predictor/store/keep.h"
 #include "predictor/store/records.h"
 #include "tests/unit/store_fixture.h"
+#include "predictor/store/busy.h"
+#include "predictor/store/probes.h"
 
 #define A "aaaaaaaaaaaaaaaa"
 #define B "bbbbbbbbbbbbbbbb"

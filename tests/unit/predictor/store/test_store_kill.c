@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "predictor/store/keep.h"
+#include "predictor/store/runs.h"
 #include "tests/unit/store_fixture.h"
 
 #define ROUNDS	   100

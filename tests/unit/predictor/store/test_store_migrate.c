@@ -11,6 +11,10 @@
 
 #include "predictor/estimate/array.h"
 #include "predictor/estimate/combine.h"
+#include "predictor/store/busy.h"
+#include "predictor/store/evidence.h"
+#include "predictor/store/kin.h"
+#include "predictor/store/probes.h"
 #include "predictor/store/keep.h"
 #include "predictor/store/records.h"
 #include "predictor/store/trials.h"

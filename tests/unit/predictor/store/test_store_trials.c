@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include "predictor/estimate/array.h"
+#include "predictor/store/busy.h"
 #include "predictor/store/keep.h"
 #include "predictor/store/trials.h"
 #include "tests/unit/store_fixture.h"
