@@ -60,7 +60,7 @@ REPLAYS  = $(B)/precedent-replay $(if $(MPICC_mpich),$(B)/precedent-replay-mpich
 TRACERS  = $(patsubst %,$(B)/libprecedent_trace_%.so,$(MPIS))
 
 # sources, by what they become
-LIB_SRC    := $(wildcard common/*.c trace/*/*.c expert/*/*.c model/*/*.c) \
+LIB_SRC    := $(wildcard common/*.c common/*/*.c trace/*/*.c expert/*/*.c model/*/*.c) \
               $(filter-out skelgen/runtime/% skelgen/replay/%,$(wildcard skelgen/*.c skelgen/*/*.c)) \
               $(filter-out predictor/precedentd/%,$(wildcard predictor/*/*.c)) \
               $(wildcard plugin/decide*.c) \

@@ -34,12 +34,6 @@ const struct cluster_ops *slurm_side_ops(const char *conf_file);
 /* The trigger's action: raises a job whose limit Precedent has lowered to its user's own limit. */
 int slurm_side_raise_limit(uint32_t job_id, struct errbuf *errp);
 
-/* ---- reply.c ---- */
-
-/* Go on sending a reply without waiting; *sent: how much of it is. 0: there is more to send; -1: the connection is over, with
- * all of it sent or not. */
-int reply_send(int fd, const struct buf *out, size_t *sent);
-
 /* ---- serve.c: answers the commands, in a thread of its own with its own connection to the store ---- */
 
 /* The configuration at the time of the call, for the length of one answer; serve_conf_release ends it. The main thread

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/net/server.h"
 #include "predictor/query/query.h"
 
 static const char frame_magic[4] = {'P', 'C', 'Q', '1'};
@@ -157,20 +157,12 @@ char *query_frame_credential(const struct buf *in)
 
 /* ---- sockets ---- */
 
-static long long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
-
 /* Wait until fd is ready; -1 with errno, ETIMEDOUT when the deadline has come. */
-static int fd_wait(int fd, short events, long long deadline_ms)
+static int fd_wait(int fd, short events, int64_t deadline_ms)
 {
 	for (;;) {
 		struct pollfd p = {.fd = fd, .events = events};
-		long long left = deadline_ms - now_ms();
+		int64_t left = deadline_ms - net_now_ms();
 		int n;
 
 		if (left <= 0) {
@@ -185,23 +177,7 @@ static int fd_wait(int fd, short events, long long deadline_ms)
 	}
 }
 
-static struct addrinfo *address_find(const char *host, unsigned port, int flags, struct errbuf *errp)
-{
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_family = AF_UNSPEC, .ai_flags = flags};
-	struct addrinfo *list = NULL;
-	char service[16];
-	int rc;
-
-	snprintf(service, sizeof(service), "%u", port);
-	rc = getaddrinfo(host, service, &hints, &list);
-	if (rc) {
-		err_set(errp, "%s: %s", host, gai_strerror(rc));
-		return NULL;
-	}
-	return list;
-}
-
-static int address_connect(const struct addrinfo *ai, long long deadline_ms)
+static int address_connect(const struct addrinfo *ai, int64_t deadline_ms)
 {
 	int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	socklen_t len = sizeof(int);
@@ -223,9 +199,9 @@ static int address_connect(const struct addrinfo *ai, long long deadline_ms)
 	return -1;
 }
 
-static int server_connect(const struct query_server *server, long long deadline_ms, struct errbuf *errp)
+static int server_connect(const struct query_server *server, int64_t deadline_ms, struct errbuf *errp)
 {
-	struct addrinfo *list = address_find(server->host, server->port, 0, errp), *ai;
+	struct addrinfo *list = net_address(server->host, server->port, 0, errp), *ai;
 	int fd = -1, why = 0;
 
 	if (!list)
@@ -243,7 +219,7 @@ static int server_connect(const struct query_server *server, long long deadline_
 	return fd;
 }
 
-static int frame_send(int fd, const struct buf *out, long long deadline_ms)
+static int frame_send(int fd, const struct buf *out, int64_t deadline_ms)
 {
 	size_t done = 0;
 
@@ -262,7 +238,7 @@ static int frame_send(int fd, const struct buf *out, long long deadline_ms)
 	return 0;
 }
 
-static int frame_receive(int fd, struct buf *in, long long deadline_ms, struct errbuf *errp)
+static int frame_receive(int fd, struct buf *in, int64_t deadline_ms, struct errbuf *errp)
 {
 	size_t need;
 	int rc;
@@ -315,7 +291,7 @@ static int reply_open(const struct query_server *server, const struct query_cryp
 int query_call(const struct query_server *server, const struct query_crypt *crypt, const char *request, char **reply,
 	       struct errbuf *errp)
 {
-	long long deadline_ms = now_ms() + server->timeout_ms;
+	int64_t deadline_ms = net_now_ms() + server->timeout_ms;
 	struct buf out = {0}, in = {0};
 	char *cred = NULL;
 	int fd = -1, rv = -1;
@@ -343,23 +319,4 @@ out:
 	buf_free(&out);
 	buf_free(&in);
 	return rv;
-}
-
-int query_listen(const char *host, unsigned port, struct errbuf *errp)
-{
-	struct addrinfo *list = address_find(host, port, AI_PASSIVE, errp);
-	int fd, one = 1;
-
-	if (!list)
-		return err_prefix(errp, "cannot listen");
-	fd = socket(list->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
-	    bind(fd, list->ai_addr, list->ai_addrlen) < 0 || listen(fd, 64) < 0) {
-		err_set(errp, "cannot listen on %s:%u: %s", host, port, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		fd = -1;
-	}
-	freeaddrinfo(list);
-	return fd;
 }

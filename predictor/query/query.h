@@ -55,7 +55,4 @@ struct query_server {
 int query_call(const struct query_server *server, const struct query_crypt *crypt, const char *request, char **reply,
 	       struct errbuf *errp);
 
-/* A listening socket (non-blocking, close-on-exec) on exactly host:port, or -1. port 0 lets the kernel choose. */
-int query_listen(const char *host, unsigned port, struct errbuf *errp);
-
 #endif

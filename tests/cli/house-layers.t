@@ -7,6 +7,7 @@ use File::Find;
 
 my %may = (
     'common'          => ['common'],
+    'common/net'      => ['common/net', 'common'],
     # rooms of a folder, the lowest first; `trace` is what is generated: trace/functions.h
     'trace/format'    => ['trace/format', 'trace', 'common'],
     'trace/read'      => ['trace/read', 'trace/format', 'trace', 'common'],
@@ -58,16 +59,16 @@ my %may = (
     'predictor/follow' => ['predictor/follow', 'predictor/limits', 'predictor/probe', 'predictor/learn', 'predictor/store', 'predictor/estimate',
                           'predictor/spool', 'predictor/cluster', 'common'],
     'predictor/query' => ['predictor/query', 'predictor/accuracy', 'predictor/learn', 'predictor/store', 'predictor/estimate', 'predictor/spool',
-                          'predictor/cluster', 'common'],
+                          'predictor/cluster', 'common/net', 'common'],
     'predictor/metrics' => ['predictor/metrics', 'predictor/accuracy', 'predictor/store', 'predictor/estimate', 'predictor/cluster', 'common'],
     'predictor/precedentd' => ['predictor/precedentd', 'predictor/metrics', 'predictor/query', 'predictor/follow', 'predictor/limits',
-                          'predictor/learn', 'predictor/store', 'predictor/spool', 'predictor/cluster', 'common'],
+                          'predictor/learn', 'predictor/store', 'predictor/spool', 'predictor/cluster', 'common/net', 'common'],
     'plugin'          => ['plugin', 'predictor/learn', 'predictor/store', 'predictor/estimate', 'predictor/cluster', 'common'],
     'cli/ui'          => ['cli/ui', 'trace/format', 'common'],
     'cli/trace'       => ['cli/trace', 'cli/ui', 'skelgen', (map { "skelgen/$_" } qw(profile timing merge tree)),
                           (map { "trace/$_" } qw(export timeline tiles salvage clock messages read format)), 'trace', 'common'],
     'cli/view'        => ['cli/view', 'cli/ui', (map { "expert/$_" } qw(replay report events engine compile lang)), 'skelgen/merge',
-                          (map { "trace/$_" } qw(view timeline read format)), 'trace', 'common'],
+                          (map { "trace/$_" } qw(view timeline read format)), 'trace', 'common/net', 'common'],
     'cli/skeleton'    => ['cli/skeleton', 'cli/trace', 'cli/ui', 'predictor/estimate', 'predictor/spool',
                           'skelgen', (map { "skelgen/$_" } qw(partial simulate timing merge tree contract runtime)), 'trace/read', 'trace/format', 'trace', 'common'],
     'cli/model'       => ['cli/model', 'cli/ui', 'model/inputs', 'model/induce', 'trace/read', 'common'],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Metrics: the text against a checker of the format that is stricter than the format (every line, every name, no series
- * twice, no names of users, jobs or keys), its figures, and the requests that are answered.
+ * Metrics: the text and its figures. A checker that is stricter than the format looks at every line and name. It refuses
+ * doubled series and names of users, jobs or keys.
  */
 #include <ctype.h>
 #include <math.h>
@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "predictor/metrics/metrics.h"
-#include "predictor/metrics/http.h"
 #include "predictor/store/keep.h"
 #include "tests/unit/store_fixture.h"
 
@@ -341,66 +340,6 @@ static void test_tracing(void **state)
 	store_close(s);
 }
 
-/* ---- requests ---- */
-
-static int judged(const char *request)
-{
-	struct buf in = {0};
-	int rc;
-
-	buf_put(&in, request, strlen(request));
-	rc = metrics_http_request(&in);
-	buf_free(&in);
-	return rc;
-}
-
-static void test_requests(void **state)
-{
-	static const struct {
-		const char *request;
-		int status;
-	} cases[] = {
-		{"", 0}, {"GET", 0}, {"GET /metrics HTTP/1.1\r\n", 0}, {"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 200},
-		{"GET /metrics HTTP/1.0\n\n", 200}, {"GET /metrics?x=1 HTTP/1.1\r\n\r\n", 200}, {"GET /metricsx HTTP/1.1\r\n\r\n", 404},
-		{"GET / HTTP/1.1\r\n\r\n", 404}, {"GET /../etc/passwd HTTP/1.1\r\n\r\n", 404}, {"HEAD /metrics HTTP/1.1\r\n\r\n", 405},
-		{"POST /metrics HTTP/1.1\r\n\r\n", 405}, {"GET /metrics\r\n\r\n", 400}, {"GET  HTTP/1.1\r\n\r\n", 400},
-		{"\r\n\r\n", 400}, {"GET http://x/metrics HTTP/1.1\r\n\r\n", 400}, {"\n\n", 400}, {" / HTTP/1.1\r\n\r\n", 400},
-	};
-	char *bytes = malloc(METRICS_REQUEST_MAX + 1);
-
-	(void)state;
-	assert_non_null(bytes);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (judged(cases[i].request) != cases[i].status)
-			fail_msg("%s: %d instead of %d", cases[i].request, judged(cases[i].request), cases[i].status);
-	memset(bytes, 'a', METRICS_REQUEST_MAX);
-	bytes[METRICS_REQUEST_MAX] = '\0';
-	assert_int_equal(judged(bytes), 431);
-	bytes[METRICS_REQUEST_MAX - 1] = '\0';
-	assert_int_equal(judged(bytes), 0);
-	free(bytes);
-}
-
-static void test_reply(void **state)
-{
-	struct buf body = {0}, out = {0};
-
-	(void)state;
-	buf_put(&body, "abc\n", 4);
-	metrics_http_reply(200, &body, &out);
-	buf_put_u8(&out, 0);
-	assert_string_equal((char *)out.data, "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
-					      "Content-Length: 4\r\nConnection: close\r\n\r\nabc\n");
-	buf_reset(&out);
-	metrics_http_reply(404, &body, &out);
-	buf_put_u8(&out, 0);
-	assert_non_null(strstr((char *)out.data, "404 Not Found\r\n"));
-	assert_non_null(strstr((char *)out.data, "Content-Length: 0\r\n"));
-	assert_null(strstr((char *)out.data, "abc"));
-	buf_free(&body);
-	buf_free(&out);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,8 +347,6 @@ int main(void)
 		cmocka_unit_test(test_live),
 		cmocka_unit_test_setup_teardown(test_stored, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tracing, setup, teardown),
-		cmocka_unit_test(test_requests),
-		cmocka_unit_test(test_reply),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
