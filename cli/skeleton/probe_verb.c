@@ -21,6 +21,7 @@
 #include "cli/ui/node_class.h"
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
+#include "common/array.h"
 #include "common/conf.h"
 #include "predictor/spool/result.h"
 #include "predictor/spool/spool.h"
@@ -33,7 +34,7 @@ struct probe {
 	struct precedent_conf conf; /* zeroed where it cannot be read */
 	int dirfd;
 	char **trace; /* names, sorted */
-	size_t n_trace;
+	size_t n_trace, trace_cap;
 	struct result res;
 	XXH64_hash_t hash;
 	double startup_sum;
@@ -52,17 +53,12 @@ static int list_traces(struct probe *p, struct errbuf *err)
 	if (!d)
 		return err_set(err, "%s: %s", p->dir, strerror(errno));
 	while ((e = readdir(d)) && p->n_trace < RESULT_MAX_TRACES) {
-		char **t;
-
 		if (!spool_is_trace(e->d_name))
 			continue;
-		t = realloc(p->trace, (p->n_trace + 1) * sizeof(*t));
-		if (!t || !(t[p->n_trace] = strdup(e->d_name))) {
-			p->trace = t ? t : p->trace;
+		if (ARRAY_ROOM(p->trace, p->trace_cap, p->n_trace + 1) < 0 || !(p->trace[p->n_trace] = strdup(e->d_name))) {
 			closedir(d);
 			return err_set(err, "no memory");
 		}
-		p->trace = t;
 		p->n_trace++;
 	}
 	closedir(d);

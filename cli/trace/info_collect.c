@@ -5,6 +5,7 @@
 
 #include "cli/trace/info_collect.h"
 #include "cli/ui/util.h"
+#include "common/array.h"
 #include "skelgen/tree/callinfo.h"
 #include "trace/read/hist_read.h"
 
@@ -30,7 +31,7 @@ struct pass {
 		int64_t dst;   /* rank of MPI_COMM_WORLD, or negative */
 		uint64_t bytes;
 	} *slot;               /* persistent sends by request */
-	uint32_t n_slot;
+	uint32_t n_slot, slot_cap;
 	bool failed;           /* no memory */
 };
 
@@ -106,19 +107,12 @@ static void set_slot(struct pass *p, uint32_t sym)
 
 	if (slot < 0 || slot >= SLOTS_MAX)
 		return;
-	if (slot >= p->n_slot) {
-		uint32_t n = (uint32_t)slot * 2 + 16;
-		struct start *s = realloc(p->slot, n * sizeof(*s));
-
-		if (!s) {
-			p->failed = true;
-			return;
-		}
-		for (uint32_t i = p->n_slot; i < n; i++)
-			s[i].dst = TRACE_NULL;
-		p->slot = s;
-		p->n_slot = n;
+	if (ARRAY_ROOM(p->slot, p->slot_cap, (size_t)slot + 1) < 0) {
+		p->failed = true;
+		return;
 	}
+	while (p->n_slot <= slot)
+		p->slot[p->n_slot++].dst = TRACE_NULL;
 	p->slot[slot] = (struct start){send ? destination(p->d, sym) : TRACE_NULL, info_call_bytes(p->d, sym)};
 }
 

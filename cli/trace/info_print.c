@@ -12,6 +12,7 @@
 #include "cli/ui/symbolize.h"
 #include "cli/ui/term.h"
 #include "cli/ui/util.h"
+#include "common/array.h"
 
 #define DAMAGE_LINES 3
 #define SMALL_SHARE  0.001 /* classes below it are one line */
@@ -398,7 +399,7 @@ static int by_calls(const void *a, const void *b)
 static void print_counted(const struct info_view *v)
 {
 	struct counted *list = NULL;
-	uint32_t n = 0;
+	uint32_t n = 0, cap = 0;
 	int used = 11;
 	char c[32];
 
@@ -411,11 +412,8 @@ static void print_counted(const struct info_view *v)
 			while (k < n && strcmp(list[k].name, d->counted[i].name) != 0)
 				k++;
 			if (k == n) {
-				struct counted *p = realloc(list, (n + 1) * sizeof(*p));
-
-				if (!p)
+				if (ARRAY_ROOM(list, cap, n + 1) < 0)
 					break;
-				list = p;
 				list[n++] = (struct counted){d->counted[i].name, 0};
 			}
 			list[k].calls += d->counted[i].calls;

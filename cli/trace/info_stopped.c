@@ -11,6 +11,7 @@
 #include "cli/ui/symbolize.h"
 #include "cli/ui/term.h"
 #include "cli/ui/util.h"
+#include "common/array.h"
 
 #define GROUPS_SHOWN   6
 #define REQUESTS_SHOWN 3
@@ -32,22 +33,12 @@ struct requests {
 static struct request *request_at(struct requests *r, int64_t slot)
 {
 	static struct request none;
-	size_t n = r->n ? r->n : 64;
-	struct request *v;
 
 	if (slot < 0 || slot > (1 << 24))
 		return &none;
-	while (n <= (size_t)slot)
-		n *= 2;
-	if (n > r->n) {
-		v = realloc(r->v, n * sizeof(*v));
-		if (!v) {
-			r->failed = true;
-			return &none;
-		}
-		memset(v + r->n, 0, (n - r->n) * sizeof(*v));
-		r->v = v;
-		r->n = n;
+	if (ARRAY_ROOM_ZEROED(r->v, r->n, (size_t)slot + 1) < 0) {
+		r->failed = true;
+		return &none;
 	}
 	return &r->v[slot];
 }

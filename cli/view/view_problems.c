@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/view/view_problems.h"
+#include "common/array.h"
 #include "expert/events/input.h"
 #include "expert/report/report.h"
 
@@ -75,16 +76,8 @@ static int see(void *arg, uint32_t type, const union rules_value *v)
 
 static struct marks *marks_of(struct gathering *g, uint32_t problem)
 {
-	if (problem >= g->n_marks) {
-		uint32_t n = problem + 16;
-		struct marks **m = realloc(g->marks, n * sizeof(*m));
-
-		if (!m)
-			return NULL;
-		memset(m + g->n_marks, 0, (n - g->n_marks) * sizeof(*m));
-		g->marks = m;
-		g->n_marks = n;
-	}
+	if (ARRAY_ROOM_ZEROED(g->marks, g->n_marks, (size_t)problem + 1) < 0)
+		return NULL;
 	if (!g->marks[problem])
 		g->marks[problem] = calloc(1, sizeof(**g->marks));
 	return g->marks[problem];

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/duration.h"
 #include "predictor/accuracy/accuracy.h"
 #include "predictor/accuracy/baseline.h"
@@ -24,21 +25,6 @@ struct reading {
 	size_t older; /* runs that may be history only */
 	bool failed;
 };
-
-static bool list_grow(void *list, size_t *cap, size_t n, size_t size)
-{
-	void **p = list, *more;
-	size_t want = *cap ? 2 * *cap : 256;
-
-	if (n < *cap)
-		return true;
-	more = realloc(*p, want * size);
-	if (!more)
-		return false;
-	*p = more;
-	*cap = want;
-	return true;
-}
 
 static double limit_seconds(uint32_t minutes)
 {
@@ -92,7 +78,7 @@ static int run_add(const struct store_run *r, void *arg)
 	bool seen = strcmp(r->end_state, "UNKNOWN") && strcmp(r->end_state, "REQUEUED"); /* else nobody knows how long it ran */
 	struct baseline_run *b;
 
-	if (!list_grow(&x->runs, &x->cap, x->n, sizeof(*x->runs)))
+	if (ARRAY_ROOM(x->runs, x->cap, x->n + 1) < 0)
 		goto memory;
 	b = &x->runs[x->n];
 	*b = (struct baseline_run){.jobid = r->jobid, .uid = r->uid, .submit_time = r->submit_time,
@@ -104,8 +90,7 @@ static int run_add(const struct store_run *r, void *arg)
 		if (set->n == SAMPLES_MAX) {
 			set->cut = true;
 		} else {
-			if (!list_grow(&set->list, &set->cap, set->n, sizeof(*set->list)) ||
-			    !list_grow(&x->run_of, &x->run_of_cap, set->n, sizeof(*x->run_of)))
+			if (ARRAY_ROOM(set->list, set->cap, set->n + 1) < 0 || ARRAY_ROOM(x->run_of, x->run_of_cap, set->n + 1) < 0)
 				goto memory;
 			accuracy_sample_of(r, &set->list[set->n]);
 			set->list[set->n].candidate = candidate_index(set, r->candidate);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "common/array.h"
 #include "predictor/follow/poll_cache.h"
 
 struct entry {
@@ -54,20 +55,6 @@ void poll_cache_forget(struct poll_cache *s)
 	s->last.n = 0;
 }
 
-static int list_reserve(struct list *l, size_t n)
-{
-	struct entry *p = n > l->cap ? realloc(l->list, n * sizeof(*p)) : l->list;
-
-	l->n = 0;
-	if (n <= l->cap)
-		return 0;
-	if (!p)
-		return -1;
-	l->list = p;
-	l->cap = n;
-	return 0;
-}
-
 int poll_cache_begin(struct poll_cache *s, struct store *store, const struct cluster_snapshot *snap, struct errbuf *errp)
 {
 	int64_t version;
@@ -84,7 +71,8 @@ int poll_cache_begin(struct poll_cache *s, struct store *store, const struct clu
 	if (s->last.n && !s->gone)
 		poll_cache_forget(s);
 	s->n_gone = s->at = 0;
-	s->lost = list_reserve(&s->now, snap->n) < 0;
+	s->now.n = 0;
+	s->lost = ARRAY_ROOM(s->now.list, s->now.cap, snap->n) < 0;
 	return 0;
 }
 

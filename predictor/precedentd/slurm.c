@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/duration.h"
 #include "predictor/limits/raise.h"
 #include "predictor/precedentd/daemon.h"
@@ -249,14 +250,8 @@ static int snapshot_take(const job_info_msg_t *msg, time_t now, struct errbuf *e
 	snapshot = (struct cluster_snapshot){.taken = now};
 	jobs_seen = 0;
 	texts_clear();
-	if (n > jobs_room) {
-		struct cluster_job *more = realloc(jobs, n * sizeof(*more));
-
-		if (!more)
-			return err_set(errp, "no memory for %zu jobs", n);
-		jobs = more;
-		jobs_room = n;
-	}
+	if (ARRAY_ROOM(jobs, jobs_room, n) < 0)
+		return err_set(errp, "no memory for %zu jobs", n);
 	for (size_t i = 0; i < n; i++) {
 		job_translate(&msg->job_array[i], &jobs[i]);
 		if (job_keep(&jobs[i], i ? &jobs[i - 1] : NULL) < 0)
