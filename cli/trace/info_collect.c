@@ -6,6 +6,7 @@
 #include "cli/trace/info_collect.h"
 #include "cli/ui/util.h"
 #include "common/array.h"
+#include "common/hash_table.h"
 #include "skelgen/tree/callinfo.h"
 #include "trace/read/hist_read.h"
 
@@ -140,54 +141,28 @@ static void follow(struct pass *p, uint32_t sym)
 /* ---- call sites over all ranks ---- */
 
 struct site_table {
-	uint32_t *slot; /* index + 1 */
-	uint32_t n_slot, cap;
+	struct hash_table table; /* of info's sites */
+	uint32_t cap;
 };
-
-static uint32_t *site_slot(const struct site_table *t, const struct info *o, uint64_t hash, uint16_t fn)
-{
-	uint32_t i = (uint32_t)((hash ^ fn * 0x9e3779b97f4a7c15ull) >> 20) & (t->n_slot - 1);
-
-	while (t->slot[i] && (o->site[t->slot[i] - 1].hash != hash || o->site[t->slot[i] - 1].fn != fn))
-		i = (i + 1) & (t->n_slot - 1);
-	return &t->slot[i];
-}
-
-static int grow_sites(struct site_table *t, struct info *o)
-{
-	uint32_t n = t->n_slot ? t->n_slot * 2 : 512;
-	struct info_site *s = realloc(o->site, n / 2 * sizeof(*s));
-	uint32_t *slot = calloc(n, sizeof(*slot));
-
-	if (s)
-		o->site = s;
-	if (!s || !slot) {
-		free(slot);
-		return -1;
-	}
-	free(t->slot);
-	*t = (struct site_table){slot, n, n / 2};
-	for (uint32_t i = 0; i < o->n_site; i++)
-		*site_slot(t, o, o->site[i].hash, o->site[i].fn) = i + 1;
-	return 0;
-}
 
 static int add_site(struct site_table *t, const struct pass *p, uint32_t sym)
 {
 	const struct trace_sig *sig = &p->d->sigs.sig[sym];
+	uint64_t site = p->d->site[sig->site].hash, hash = site ^ sig->fn * 0x9e3779b97f4a7c15ull;
 	struct info *o = p->o;
 	struct info_site *s;
-	uint32_t *slot;
+	uint32_t at, i;
 
-	if (o->n_site == t->cap && grow_sites(t, o) < 0)
-		return -1;
-	slot = site_slot(t, o, p->d->site[sig->site].hash, sig->fn);
-	if (!*slot) {
-		o->site[o->n_site] = (struct info_site){.hash = p->d->site[sig->site].hash, .fn = sig->fn,
-							.rank = p->rank, .site = sig->site};
-		*slot = ++o->n_site;
+	HASH_TABLE_FOR_EACH(&t->table, hash, at, i)
+		if (o->site[i].hash == site && o->site[i].fn == sig->fn)
+			break;
+	if (i == HASH_TABLE_NONE) {
+		if (ARRAY_ROOM(o->site, t->cap, o->n_site + 1) < 0 || hash_table_add(&t->table, hash, o->n_site) < 0)
+			return -1;
+		i = o->n_site++;
+		o->site[i] = (struct info_site){.hash = site, .fn = sig->fn, .rank = p->rank, .site = sig->site};
 	}
-	s = &o->site[*slot - 1];
+	s = &o->site[i];
 	s->sum.calls += p->sum[sym].calls;
 	s->sum.seconds += p->sum[sym].seconds;
 	s->bytes += info_call_bytes(p->d, sym) * p->sum[sym].calls;
@@ -351,7 +326,7 @@ int info_collect(const struct trace *t, struct info *o, struct errbuf *err)
 	for (uint32_t r = 0; rv == 0 && r < o->n_ranks; r++)
 		if (trace_get_rank(t, r)->present)
 			rv = collect_rank(t, r, o, &sites, err);
-	free(sites.slot);
+	hash_table_free(&sites.table);
 	rank = slowest_rank(o);
 	if (rv == 0 && rank != UINT32_MAX)
 		rv = loops_build(t, rank, &o->loops, err);

@@ -1,52 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A hash table of pairs: see info_pairs.h. */
+/* See info_pairs.h. */
 #include <stdlib.h>
 
 #include "cli/trace/info_pairs.h"
-
-static uint32_t *find(const struct info_pairs *p, uint32_t src, uint32_t dst)
-{
-	uint64_t h = ((uint64_t)src << 32 | dst) * 0x9fb21c651e98df25ull;
-	uint32_t i = (uint32_t)(h >> 40) & (p->n_slot - 1);
-
-	while (p->slot[i] && (p->pair[p->slot[i] - 1].src != src || p->pair[p->slot[i] - 1].dst != dst))
-		i = (i + 1) & (p->n_slot - 1);
-	return &p->slot[i];
-}
-
-static int grow(struct info_pairs *p)
-{
-	uint32_t n = p->n_slot ? p->n_slot * 2 : 256;
-	struct info_pair *pair = realloc(p->pair, n / 2 * sizeof(*pair));
-	uint32_t *slot = calloc(n, sizeof(*slot));
-
-	if (pair)
-		p->pair = pair;
-	if (!pair || !slot) {
-		free(slot);
-		return -1;
-	}
-	free(p->slot);
-	p->slot = slot;
-	p->n_slot = n;
-	for (uint32_t i = 0; i < p->n; i++)
-		*find(p, p->pair[i].src, p->pair[i].dst) = i + 1;
-	return 0;
-}
+#include "common/array.h"
 
 int info_pairs_add(struct info_pairs *p, uint32_t src, uint32_t dst, uint64_t messages, uint64_t bytes)
 {
-	uint32_t *slot;
+	uint64_t hash = ((uint64_t)src << 32 | dst) * 0x9fb21c651e98df25ull;
+	uint32_t at, i;
 
-	if (p->n == p->n_slot / 2 && grow(p) < 0)
-		return -1;
-	slot = find(p, src, dst);
-	if (!*slot) {
-		p->pair[p->n] = (struct info_pair){.src = src, .dst = dst};
-		*slot = ++p->n;
+	HASH_TABLE_FOR_EACH(&p->table, hash, at, i)
+		if (p->pair[i].src == src && p->pair[i].dst == dst)
+			break;
+	if (i == HASH_TABLE_NONE) {
+		if (ARRAY_ROOM(p->pair, p->cap, p->n + 1) < 0 || hash_table_add(&p->table, hash, p->n) < 0)
+			return -1;
+		i = p->n++;
+		p->pair[i] = (struct info_pair){.src = src, .dst = dst};
 	}
-	p->pair[*slot - 1].messages += messages;
-	p->pair[*slot - 1].bytes += bytes;
+	p->pair[i].messages += messages;
+	p->pair[i].bytes += bytes;
 	return 0;
 }
 
@@ -72,6 +46,6 @@ void info_pairs_sort(struct info_pairs *p)
 void info_pairs_free(struct info_pairs *p)
 {
 	free(p->pair);
-	free(p->slot);
+	hash_table_free(&p->table);
 	*p = (struct info_pairs){0};
 }

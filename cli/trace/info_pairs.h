@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "common/hash_table.h"
+
 struct info_pair {
 	uint32_t src, dst;
 	uint64_t messages, bytes;
@@ -12,9 +14,8 @@ struct info_pair {
 
 struct info_pairs {
 	struct info_pair *pair; /* in no order, until info_pairs_sort() */
-	uint32_t n;
-	uint32_t *slot; /* by hash: index + 1 */
-	uint32_t n_slot;
+	uint32_t n, cap;
+	struct hash_table table;
 };
 
 /* -1 without memory. */
