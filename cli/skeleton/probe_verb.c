@@ -79,9 +79,10 @@ static int facts_write(const char *skel, const struct skeleton_facts *f, struct 
 	o = fopen(tmp, "we");
 	if (!o)
 		return err_set(err, "%s: %s", tmp, strerror(errno));
-	fprintf(o, "ranks %u\nevents %llu\nlength %llu\nmpi_s %.9g\nplanned_s %.9g\nconfidence %.6f\nlauncher %s\nhash %s\ninterpreted %s\ncomputed_s %.9g\n",
+	fprintf(o, "ranks %u\nevents %llu\nlength %llu\nmpi_s %.9g\nplanned_s %.9g\nconfidence %.6f\nlauncher %s\nhash %s\ninterpreted %s\ncomputed_s %.9g\n"
+		"executable %s\n",
 		f->n_ranks, (unsigned long long)f->events, (unsigned long long)f->length, f->mpi_s, f->planned_s,
-		f->confidence, f->launcher, f->hash, f->interpreted[0] ? f->interpreted : "-", f->computed_s);
+		f->confidence, f->launcher, f->hash, f->interpreted[0] ? f->interpreted : "-", f->computed_s, f->executable);
 	if (fflush(o) || ferror(o) || fclose(o) || rename(tmp, path) < 0)
 		return err_set(err, "%s: %s", path, strerror(errno));
 	return 0;
@@ -104,6 +105,8 @@ static int facts_read(const char *skel, struct skeleton_facts *f, struct errbuf 
 		   f->interpreted);
 	if (n == 9 && fscanf(in, " computed_s %lf", &f->computed_s) != 1)
 		f->computed_s = 0; /* written by an earlier version */
+	if (n == 9 && fscanf(in, " executable %16s", f->executable) != 1)
+		f->executable[0] = '\0'; /* likewise */
 	fclose(in);
 	if (n != 9)
 		return err_set(err, "%s: malformed", path);
@@ -154,9 +157,27 @@ static int build(struct probe *p, size_t i, const char *skel, const char *log, s
 	if (runs_partial(p, trace))
 		wish.seconds /= 2;
 	if (skeleton_generate(trace, skel, &wish, f, err) < 0 ||
-	    skeleton_prepare(skel, log, f->interpreted, sizeof(f->interpreted), err) < 0)
+	    skeleton_prepare(skel, log, f->interpreted, sizeof(f->interpreted), err) < 0 ||
+	    skeleton_hash(skel, f->interpreted[0] != '\0', f->executable, err) < 0)
 		return -1;
 	return facts_write(skel, f, err);
+}
+
+/* Hashes the files that this probe runs. The user may replace files between two probes, and precedentd compares only records
+ * with the same hash. */
+static int hash_add(struct probe *p, const char *skel, const struct skeleton_facts *f, struct errbuf *err)
+{
+	char here[17];
+
+	p->hash = XXH3_64bits_withSeed(f->hash, strlen(f->hash), p->hash);
+	if (!f->executable[0])
+		return 0;
+	if (skeleton_hash(skel, f->interpreted[0] != '\0', here, err) < 0)
+		return -1;
+	if (strcmp(here, f->executable))
+		return err_set(err, "%s: the skeleton is not the one that the source probe built; 'precedent retrace' builds it again", skel);
+	p->hash = XXH3_64bits_withSeed(here, strlen(here), p->hash);
+	return 0;
 }
 
 static struct skeleton_launch launch_of(const struct probe *p, const struct skeleton_facts *f)
@@ -180,7 +201,7 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 	if ((p->source ? build(p, i, skel, NULL, &f, err) : facts_read(skel, &f, err)) < 0)
 		return err_prefix(err, "%s", p->trace[i]);
 	how = launch_of(p, &f);
-	if (skeleton_run(skel, &how, &r, err) < 0)
+	if (hash_add(p, skel, &f, err) < 0 || skeleton_run(skel, &how, &r, err) < 0)
 		return err_prefix(err, "%s", p->trace[i]);
 	*t = (struct result_trace){.mpi_s = f.mpi_s, .skel_s = r.skel_s, .lo_s = r.lo_s, .hi_s = r.hi_s, .ran_s = r.ran_s,
 				   .events = f.events, .confidence = f.confidence};
@@ -194,7 +215,6 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 	p->res.noise = r.noise > p->res.noise ? r.noise < 10 ? r.noise : 10 : p->res.noise;
 	/* What the launcher and MPI take around the program; the skeleton's own calibration is in wall_s too. */
 	p->startup_sum += r.launched_s - r.wall_s + r.init_s;
-	p->hash = XXH3_64bits_withSeed(f.hash, strlen(f.hash), p->hash);
 	if (i == 0)
 		for (int k = 0; k < r.n_kernel && k < RESULT_MAX_KERNELS; k++) {
 			snprintf(p->res.kernels[k].name, sizeof(p->res.kernels[k].name), "%s", r.kernel[k].name);

@@ -24,6 +24,7 @@ struct skeleton_facts {
 	uint32_t buffered;    /* call sites whose sends must be buffered for the program to go on; see report.txt */
 	char launcher[16];    /* "srun" or "mpirun" */
 	char hash[17];        /* of skel.c */
+	char executable[17];  /* hash of skel, or of skel.ops if interpreted; "": not known */
 	char interpreted[301]; /* why it is not compiled; "": it is, or nobody has tried */
 };
 
@@ -50,6 +51,9 @@ int skeleton_compile(const char *dir, const char *log, struct errbuf *err);
 /* The same, with the interpreter as a fallback. If the compiler cannot be run, or fails, the skeleton is interpreted.
  * `why`: the reason for that ("": the skeleton is compiled). Returns -1 if the interpreter is missing too. */
 int skeleton_prepare(const char *dir, const char *log, char *why, size_t size, struct errbuf *err);
+
+/* Hash of dir/skel, or of dir/skel.ops if the skeleton is interpreted. `hex`: 16 digits and the NUL. */
+int skeleton_hash(const char *dir, bool interpreted, char hex[17], struct errbuf *err);
 
 #define SKELETON_KERNELS 32
 

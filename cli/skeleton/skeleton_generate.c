@@ -24,14 +24,14 @@ static int make_dir(const char *dir, struct errbuf *err)
 	return 0;
 }
 
-static int hash_file(const char *dir, char *hex, size_t size, struct errbuf *err)
+static int hash_file(const char *dir, const char *name, char hex[17], struct errbuf *err)
 {
 	char path[4200];
 	struct stat st;
 	void *p;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/skel.c", dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size == 0) {
 		if (fd >= 0)
@@ -42,9 +42,14 @@ static int hash_file(const char *dir, char *hex, size_t size, struct errbuf *err
 	close(fd);
 	if (p == MAP_FAILED)
 		return err_set(err, "%s: %s", path, strerror(errno));
-	snprintf(hex, size, "%016llx", (unsigned long long)XXH3_64bits(p, (size_t)st.st_size));
+	snprintf(hex, 17, "%016llx", (unsigned long long)XXH3_64bits(p, (size_t)st.st_size));
 	munmap(p, (size_t)st.st_size);
 	return 0;
+}
+
+int skeleton_hash(const char *dir, bool interpreted, char hex[17], struct errbuf *err)
+{
+	return hash_file(dir, interpreted ? "skel.ops" : "skel", hex, err);
 }
 
 bool skeleton_was_delayed(const struct skeleton_facts *f)
@@ -140,7 +145,7 @@ static int generate(const struct trace *t, struct skel_stages *p, const char *di
 		return -1;
 	if (wish->tree)
 		skel_tree_print(&p->tree, wish->tree);
-	if (make_dir(dir, err) < 0 || emit(p, dir, &opt, err) < 0 || hash_file(dir, f->hash, sizeof(f->hash), err) < 0)
+	if (make_dir(dir, err) < 0 || emit(p, dir, &opt, err) < 0 || hash_file(dir, "skel.c", f->hash, err) < 0)
 		return -1;
 	f->n_ranks = p->tree.n_ranks;
 	f->events = p->times.events;
