@@ -296,12 +296,6 @@ static int row_done(const struct daemon_env *env, struct store_program *p, const
 	return again ? probe_refresh(env, p, now, errp) : 0;
 }
 
-/* Is the record this try's? Earlier versions name the traced job in it. */
-static bool record_is_of(const struct result *res, const struct store_program *p, const struct store_probe *row)
-{
-	return res->job_id == row->jobid || (!row->kept && res->job_id == p->source_job);
-}
-
 static int row_conclude(const struct daemon_env *env, struct store_program *p, const struct cluster_job *job,
 			struct store_probe *row, struct result *res, int64_t now, struct errbuf *errp)
 {
@@ -309,12 +303,11 @@ static int row_conclude(const struct daemon_env *env, struct store_program *p, c
 	struct errbuf why = {""};
 	int rc = record_load(env, p, row->candidate, res, &why), rv;
 
-	if (rc == 1 && record_is_of(res, p, row)) {
-		if (res->has_class &&
-		    store_class_seen(env->store, row->candidate, res->class_hex, res->class_text, now, errp) < 0)
-			rv = -1;
-		else if (res->ok)
-			rv = row_done(env, p, job, row, res, now, errp);
+	if (rc == 1 && res->job_id == row->jobid) {
+		struct store_class_record told = {p->uid, row->candidate, res->class_hex, res->class_text};
+
+		if (res->ok)
+			rv = store_class_seen(env->store, &told, now, errp) < 0 ? -1 : row_done(env, p, job, row, res, now, errp);
 		else {
 			snprintf(row->reason, sizeof(row->reason), "%.300s", res->reason);
 			rv = row->kept ? 0 : store_record_put(env->store, row, res, errp);

@@ -78,6 +78,7 @@ struct renewal {
 	size_t n_seen;
 	struct store_probe due[CONF_CANDIDATES_MAX];
 	size_t n_due;
+	uint32_t uid; /* of the program that is looked at */
 	struct errbuf *errp;
 	bool failed;
 };
@@ -97,7 +98,7 @@ static const char *why_again(struct renewal *r, const struct store_probe *row)
 
 	if (!may_again(r->env, row, r->now))
 		return NULL;
-	gone = r->gone ? store_class_gone(r->env->store, row->candidate, row->class_hex, r->errp) : 0;
+	gone = r->gone ? store_class_gone(r->env->store, r->uid, row->candidate, row->class_hex, r->errp) : 0;
 	if (gone < 0)
 		r->failed = true;
 	if (gone > 0)
@@ -140,6 +141,7 @@ static int program_consider(const struct store_run *run, void *arg)
 		return 0;
 	rc = store_program_get(r->env->store, run->key, &p, r->errp);
 	r->n_due = 0;
+	r->uid = rc == 1 ? p.uid : 0;
 	if (rc == 1 && p.state == PROGRAM_READY && store_probes_each(r->env->store, p.key, 0, row_consider, r, r->errp) < 0)
 		rc = -1;
 	for (size_t i = 0; rc == 1 && i < r->n_due; i++, r->room--) {

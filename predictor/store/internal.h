@@ -15,7 +15,10 @@
 #define STORE_APPLICATION_ID 0x50524543 /* "PREC" */
 #define STORE_KEY_BYTES	     (IDENTITY_KEY_LEN / 2)
 
-/* SQL: has this row of node_classes gone? See store_class_seen in store/keep.h. */
+/*
+ * SQL: has this row of node_classes gone? See store_class_seen in store/keep.h. The rows of uid -1 count for the programs of
+ * all users.
+ */
 #define STORE_CLASS_HAS_GONE(row) row ".others >= (1 << min(" row ".returns, 6))"
 
 enum store_query {

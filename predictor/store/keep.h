@@ -10,15 +10,22 @@
 
 /* ---- node classes ---- */
 
+struct store_class_record {
+	uint32_t uid; /* whose probe */
+	const char *candidate, *class_hex, *text;
+};
 /*
- * A probe has found this class on the candidate. A class is gone after a number of results in a row of other classes: one at
- * first, doubled each time the class came back. So candidates with different nodes are not probed for ever.
+ * A good record of a probe names this class of the candidate's nodes. A class is gone after a number of records in a row that
+ * name other classes: one at first, doubled each time the class came back. So candidates with different nodes are not probed
+ * for ever.
+ *
+ * Users write these records, and may forge them. A record counts at once for the programs of its user. For all others it counts
+ * only if another user's record named the same class, after the last record that counted for another class.
  */
-int store_class_seen(struct store *s, const char *candidate, const char *class_hex, const char *text, int64_t now,
-		     struct errbuf *err);
-/* Has the class gone from the candidate? 1, 0; "" never has. */
-int store_class_gone(struct store *s, const char *candidate, const char *class_hex, struct errbuf *err);
-/* How many classes have gone from any candidate. */
+int store_class_seen(struct store *s, const struct store_class_record *record, int64_t now, struct errbuf *err);
+/* Has the class gone from the candidate, for programs of this user? 1, 0; "" never has. */
+int store_class_gone(struct store *s, uint32_t uid, const char *candidate, const char *class_hex, struct errbuf *err);
+/* How many classes have gone from any candidate, for any user. */
 int store_classes_gone(struct store *s, struct errbuf *err);
 /* When a probe last told the candidate's class; 0 = never. */
 int store_class_told(struct store *s, const char *candidate, int64_t *when, struct errbuf *err);
@@ -27,6 +34,8 @@ int store_class_told(struct store *s, const char *candidate, int64_t *when, stru
 #define STORE_STALE_LO 0.8
 #define STORE_STALE_HI 1.25
 
+/* How many probes of the user are in the queue. */
+int store_busy_submitted_by(struct store *s, uint32_t uid, struct errbuf *err);
 int store_probe_drop(struct store *s, const char *key, const char *candidate, struct errbuf *err);
 
 /* ---- cost and saving ---- */

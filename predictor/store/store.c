@@ -49,8 +49,9 @@ static const char *const queries[Q_N] = {
     [Q_ESTIMATE_DROP] = "DELETE FROM estimates WHERE key = ?1 AND candidate = ?2",
     [Q_ESTIMATE_DROP_ALL] = "DELETE FROM estimates WHERE key = ?1",
     [Q_ESTIMATE_LIST] = "SELECT e.candidate, mean_s, lo_s, hi_s, kind, n, node_class, updated, scale,"
-			" coalesce(" STORE_CLASS_HAS_GONE("c") ", 0) FROM estimates e LEFT JOIN node_classes c"
-			" ON c.candidate = e.candidate AND c.class_hex = e.node_class WHERE e.key = ?1",
+			" EXISTS(SELECT 1 FROM node_classes c WHERE c.candidate = e.candidate AND c.class_hex = e.node_class"
+			" AND (c.uid = -1 OR c.uid = (SELECT uid FROM programs WHERE key = ?1)) AND " STORE_CLASS_HAS_GONE("c") ")"
+			" FROM estimates e WHERE e.key = ?1",
     [Q_FAMILY_LIST] = "SELECT candidate, mean_s, lo_s, hi_s, runs, programs, ranges, reason, scale, updated FROM families"
 		      " WHERE family = ?1 AND kin = ?2",
     [Q_ARRAY_RUNS] = "SELECT candidate, array_task, elapsed_s, end_state, restarts, array_job AND elapsed_s > 0 AND submit_time >="

@@ -268,12 +268,19 @@ static void test_family(void **state)
 
 /* ---- again ---- */
 
+/* A probe of another program of this user names the class. */
+static void class_told(const char *candidate, const char *class_hex)
+{
+	const struct store_class_record r = {getuid(), candidate, class_hex, "new node"};
+	struct errbuf e;
+
+	assert_int_equal(store_class_seen(w->store, &r, w->now, &e), 0);
+}
+
 /* The nodes of slow:big are of another class, as the probe of another program has found: they are half as fast. */
 static void slow_changes(void)
 {
-	struct errbuf e;
-
-	assert_int_equal(store_class_seen(w->store, "slow:big", OTHER_CLASS, "new node", w->now, &e), 0);
+	class_told("slow:big", OTHER_CLASS);
 }
 
 /* A run of the key, for programs that nobody runs are left alone. */
@@ -340,12 +347,10 @@ static void test_again_in_vain(void **state)
 /* The nodes that were traced are others now, twice as slow: ratios still refer to those of then. */
 static void test_source_class_changes(void **state)
 {
-	struct errbuf e;
-
 	(void)state;
 	program_ready();
 	run_once(20);
-	assert_int_equal(store_class_seen(w->store, "fast", OTHER_CLASS, "new node", w->now, &e), 0);
+	class_told("fast", OTHER_CLASS);
 	look();
 	assert_int_equal(w->n_submitted, 3);
 	assert_null(strstr(w->submitted[2].script, "--source"));
@@ -408,7 +413,7 @@ static void test_again_is_bounded(void **state)
 		assert_int_equal(store_probe_put(w->store, &row, &e), 0);
 		assert_int_equal(store_run_put(w->store, &run, &e), 0);
 	}
-	assert_int_equal(store_class_seen(w->store, "slow:big", "0123456789abcdef", "", w->now, &e), 0);
+	class_told("slow:big", "0123456789abcdef");
 	look();
 	assert_int_equal(store_busy_again(w->store, &e), 0);
 	slow_changes();
@@ -449,6 +454,37 @@ static void test_news(void **state)
 	assert_true(near(estimate_on("slow:big").e.mean_s, 190) && near(estimate_on("fast").e.mean_s, 100));
 }
 
+/* ---- forged records ---- */
+
+/* The traced job leaves a record of its own: no probe wrote it. */
+static void test_record_of_the_source_job(void **state)
+{
+	(void)state;
+	traced_job();
+	result_leave(1, 1, "fast", 90, NULL);
+	job_end(job_find(500), "COMPLETED", 20);
+	look();
+	assert_int_equal(probe("fast").state, PROBE_WAITING);
+	assert_non_null(strstr(probe("fast").reason, "no result"));
+}
+
+/* A failed record names a class: it counts for nobody. */
+static void test_class_of_a_failed_record(void **state)
+{
+	struct errbuf e;
+	int64_t when;
+
+	(void)state;
+	traced_job();
+	strcpy(w->node_class, OTHER_CLASS);
+	result_leave(1, 500, "fast", 90, "no such thing");
+	job_end(job_find(500), "COMPLETED", 20);
+	look();
+	assert_state(PROGRAM_FAILED, "no such thing");
+	assert_int_equal(store_class_told(w->store, "fast", &when, &e), 0);
+	assert_int_equal(when, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -458,6 +494,7 @@ int main(void)
 		T(test_retraced_meanwhile), T(test_family),	    T(test_class_changes),
 		T(test_again_in_vain),	 T(test_source_class_changes), T(test_old_record),
 		T(test_again_is_bounded), T(test_news),
+		T(test_record_of_the_source_job), T(test_class_of_a_failed_record),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -13,11 +13,24 @@
 #define A "aaaaaaaaaaaaaaaa"
 #define B "bbbbbbbbbbbbbbbb"
 
+#define OWNER  1000 /* of the programs of store_fixture.h */
+#define OTHER  1001
+#define THIRD  1002
+#define FORGER 6666
+
 /* ---- node classes ---- */
+
+/* In a record of that user's probe. */
+static void seen_by(struct store *s, uint32_t uid, const char *candidate, const char *class_hex, int64_t now)
+{
+	const struct store_class_record r = {uid, candidate, class_hex, "a node"};
+
+	ok(store_class_seen(s, &r, now, &err));
+}
 
 static void seen(struct store *s, const char *candidate, const char *class_hex, int64_t now)
 {
-	ok(store_class_seen(s, candidate, class_hex, "a node", now, &err));
+	seen_by(s, OWNER, candidate, class_hex, now);
 }
 
 static void test_classes(void **state)
@@ -31,12 +44,12 @@ static void test_classes(void **state)
 	seen(s, "fast", "", NOW); /* a record may lack it */
 	seen(s, "fast", A, NOW);
 	seen(s, "slow", A, NOW + 5);
-	assert_int_equal(store_class_gone(s, "fast", A, &err), 0);
-	assert_int_equal(store_class_gone(s, "fast", B, &err), 0);
-	assert_int_equal(store_class_gone(s, "fast", "", &err), 0);
+	assert_int_equal(store_class_gone(s, OWNER, "fast", A, &err), 0);
+	assert_int_equal(store_class_gone(s, OWNER, "fast", B, &err), 0);
+	assert_int_equal(store_class_gone(s, OWNER, "fast", "", &err), 0);
 	seen(s, "fast", B, NOW + 10);
-	assert_int_equal(store_class_gone(s, "fast", A, &err), 1);
-	assert_int_equal(store_class_gone(s, "slow", A, &err), 0);
+	assert_int_equal(store_class_gone(s, OWNER, "fast", A, &err), 1);
+	assert_int_equal(store_class_gone(s, OWNER, "slow", A, &err), 0);
 	assert_int_equal(store_classes_gone(s, &err), 1);
 	ok(store_class_told(s, "fast", &when, &err));
 	assert_int_equal(when, NOW + 10);
@@ -58,8 +71,54 @@ static void test_mixed_classes(void **state)
 	/* the one that really goes is found out all the same */
 	for (int i = 0; i < 64; i++)
 		seen(s, "fast", B, NOW + 1000 + i);
-	assert_int_equal(store_class_gone(s, "fast", A, &err), 1);
-	assert_int_equal(store_class_gone(s, "fast", B, &err), 0);
+	assert_int_equal(store_class_gone(s, OWNER, "fast", A, &err), 1);
+	assert_int_equal(store_class_gone(s, OWNER, "fast", B, &err), 0);
+	store_close(s);
+}
+
+/* A user who forges records cannot make a class go, nor bring one back, for the programs of others. */
+static void test_forged_classes(void **state)
+{
+	struct store *s = must_open(STORE_WRITE);
+
+	(void)state;
+	seen_by(s, OTHER, "fast", A, NOW);
+	seen_by(s, THIRD, "fast", A, NOW);
+	for (int i = 0; i < 200; i++)
+		seen_by(s, FORGER, "fast", i % 3 ? B : "cccccccccccccccc", NOW + i);
+	assert_int_equal(store_class_gone(s, OTHER, "fast", A, &err), 0);
+	assert_int_equal(store_class_gone(s, OWNER, "fast", A, &err), 0);
+	/* Two users: the nodes are others. */
+	seen_by(s, OTHER, "fast", B, NOW + 300);
+	assert_int_equal(store_class_gone(s, OWNER, "fast", A, &err), 1);
+	for (int i = 0; i < 200; i++)
+		seen_by(s, FORGER, "fast", A, NOW + 400 + i);
+	assert_int_equal(store_class_gone(s, OWNER, "fast", A, &err), 1);
+	assert_int_equal(store_class_gone(s, OTHER, "fast", B, &err), 0);
+	/* His own programs go by his records. */
+	assert_int_equal(store_class_gone(s, FORGER, "fast", B, &err), 1);
+	store_close(s);
+}
+
+static void test_stale_for_its_user(void **state)
+{
+	struct store *s = must_open(STORE_WRITE);
+	struct store_program p = program(KEY1, PROGRAM_READY, NOW);
+	struct store_estimate e = {.candidate = "fast", .e = {100, 98, 103, ESTIMATE_SKELETON, 0}, .node_class = A, .updated = NOW};
+	struct store_lookup l;
+
+	(void)state;
+	ok(store_program_put(s, &p, &err));
+	ok(store_estimate_put(s, KEY1, &e, &err));
+	seen(s, "fast", A, NOW);
+	seen_by(s, FORGER, "fast", B, NOW + 1);
+	seen_by(s, FORGER, "fast", B, NOW + 2);
+	assert_int_equal(store_lookup(s, KEY1, &l, &err), 1);
+	assert_false(l.estimates[0].stale);
+	assert_true(l.estimates[0].e.lo_s == 98 && l.estimates[0].e.hi_s == 103);
+	seen_by(s, OTHER, "fast", B, NOW + 3);
+	assert_int_equal(store_lookup(s, KEY1, &l, &err), 1);
+	assert_true(l.estimates[0].stale);
 	store_close(s);
 }
 
@@ -483,7 +542,7 @@ static void test_nested(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_classes),	 T(test_mixed_classes), T(test_stale_estimates),
+		T(test_classes),	 T(test_mixed_classes), T(test_forged_classes), T(test_stale_for_its_user), T(test_stale_estimates),
 		T(test_bases),		 T(test_costs),		T(test_retention),
 		T(test_retention_passes_by), T(test_backup),	T(test_backup_refused),
 		T(test_long_write),	 T(test_nested),

@@ -271,7 +271,7 @@ static void check_rest(struct store *s)
 	assert_int_equal(p.default_min, 60);
 	assert_int_equal(p.max_min, DURATION_UNLIMITED);
 	/* what is new: classes, and what the probes had cost */
-	assert_int_equal(store_class_gone(s, "fast", "0123456789abcdef", &err), 0);
+	assert_int_equal(store_class_gone(s, 1000, "fast", "0123456789abcdef", &err), 0);
 	ok(store_class_told(s, "fast", &when, &err));
 	assert_int_equal(when, 1700000003);
 	n_costs = 0;
@@ -316,6 +316,22 @@ static void test_from_1(void **state)
 }
 
 /* With all that version 2 could hold of a run. */
+/* A class that had gone in version 6 has gone for the programs of all users. */
+static void test_classes_from_6(void **state)
+{
+	struct store *s;
+
+	(void)state;
+	sql(version_1);
+	sql(rows_1);
+	sql(step_2);
+	sql("INSERT INTO node_classes VALUES('fast', 'aaaaaaaaaaaaaaaa', 'old node', 1, 2, 1, 1, 0)");
+	s = must_open(STORE_WRITE);
+	for (uint32_t uid = 1000; uid < 1003; uid++)
+		assert_int_equal(store_class_gone(s, uid, "fast", "aaaaaaaaaaaaaaaa", &err), 1);
+	store_close(s);
+}
+
 static void test_from_2(void **state)
 {
 	struct store_run r;
@@ -653,7 +669,7 @@ static void test_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_from_1), T(test_from_2), T(test_from_3), T(test_from_4), T(test_from_5), T(test_from_1_empty),
+		T(test_from_1), T(test_from_2), T(test_classes_from_6), T(test_from_3), T(test_from_4), T(test_from_5), T(test_from_1_empty),
 		T(test_same_as_new),
 		T(test_later_is_refused), T(test_killed),
 	};
