@@ -66,8 +66,9 @@ int comment_format(const struct job_comment *c, char *buf, size_t size)
 	append_field(buf, size, &len, " mode=", mode_name(c->mode));
 	append_field(buf, size, &len, " key=", c->key);
 	append_field(buf, size, &len, " family=", c->family);
-	if (c->act != ACT_PROBE) {
+	if (c->act != ACT_PROBE || c->user_limit_min != DURATION_UNSET)
 		append_minutes(buf, size, &len, " user_limit=", c->user_limit_min);
+	if (c->act != ACT_PROBE) {
 		if (c->wish_min != DURATION_UNSET)
 			append_minutes(buf, size, &len, " wish=", c->wish_min);
 		append_minutes(buf, size, &len, " limit=", c->limit_min);

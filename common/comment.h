@@ -38,7 +38,8 @@ struct job_comment {
 	char vars[COMMENT_VARS_MAX];
 	/*
 	 * user_limit_min: upper bound for the limit, in minutes: the user's own limit or else the partition's
-	 * default. DURATION_UNSET: neither is known. DURATION_UNLIMITED is written as "unlimited".
+	 * default. DURATION_UNSET: neither is known. DURATION_UNLIMITED is written as "unlimited". Of a probe: the
+	 * limit of its submission.
 	 * wish_min: the limit decided at submission; DURATION_UNSET: none.
 	 * limit_min: the limit that Precedent set last; DURATION_UNSET: not changed so far. It replaces the wish in
 	 * the same step in which slurmctld changes the limit.

@@ -22,12 +22,17 @@ enum cluster_phase {
 	CLUSTER_ENDED,
 };
 
+#define CLUSTER_LOWEST_NICE 0x7ffffffd /* the most that sbatch --nice takes; probes have it */
+
 /* Strings are never NULL, and live as long as the snapshot. */
 struct cluster_job {
 	uint32_t job_id, uid, gid;
 	bool het, batch, exclusive;
 	bool barred; /* of a pending job: its limit is more than its partition, QOS or account allows */
 	bool queued; /* of a pending job: waits for nodes or its turn alone; start_time is then when it may start, 0: not known */
+	bool held;    /* of a pending job: held, or put off until a time or the end of another job */
+	bool requeue; /* may be queued again */
+	int32_t nice;
 	enum cluster_phase phase;
 	const char *end_state; /* COMPLETED, FAILED, TIMEOUT, ... once it has ended */
 	int64_t submit_time, start_time, end_time; /* end_time of a running job: when its limit ends it */

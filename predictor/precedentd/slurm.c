@@ -19,8 +19,6 @@
 #include "predictor/limits/raise.h"
 #include "predictor/precedentd/daemon.h"
 
-#define LOWEST_NICE (NICE_OFFSET + 0x7ffffffdu) /* the most that sbatch --nice takes */
-
 /*
  * Keeps the heap's memory: getting the kernel's pages for a message of 10,000 jobs takes as long as reading the message. Large
  * blocks come from the heap too, because setting one bound stops glibc from raising the other. Freed blocks are joined at once.
@@ -140,6 +138,12 @@ static bool asks_too_long(const slurm_job_info_t *j)
 	       j->state_reason == WAIT_ASSOC_MAX_WALL_PER_JOB;
 }
 
+static bool is_put_off(const slurm_job_info_t *j)
+{
+	return (j->job_state & JOB_STATE_BASE) == JOB_PENDING &&
+	       (!j->priority || j->state_reason == WAIT_DEPENDENCY || j->state_reason == WAIT_TIME);
+}
+
 static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
 {
 	*c = (struct cluster_job){
@@ -151,6 +155,9 @@ static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
 		.exclusive = j->shared == JOB_SHARED_NONE,
 		.queued = waits_in_turn(j),
 		.barred = asks_too_long(j),
+		.held = is_put_off(j),
+		.requeue = j->requeue != 0,
+		.nice = (int32_t)(j->nice - NICE_OFFSET),
 		.phase = phase_of(j),
 		.end_state = end_state_name(j->job_state & JOB_STATE_BASE),
 		.submit_time = j->submit_time,
@@ -350,7 +357,7 @@ static void description_fill(job_desc_msg_t *d, const struct cluster_submission 
 	d->std_out = (char *)(uintptr_t)s->std_out;
 	d->std_in = "/dev/null";
 	d->open_mode = OPEN_MODE_TRUNCATE;
-	d->nice = LOWEST_NICE;
+	d->nice = NICE_OFFSET + (uint32_t)CLUSTER_LOWEST_NICE;
 	d->requeue = 0;
 	d->kill_on_node_fail = 1;
 }

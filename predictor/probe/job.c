@@ -95,8 +95,9 @@ struct submission_text {
 };
 
 static int submission_text(const struct daemon_env *env, const struct store_program *p, const struct store_probe *row,
-			   double seconds, struct submission_text *t, struct errbuf *errp)
+			   uint32_t limit_min, struct submission_text *t, struct errbuf *errp)
 {
+	double seconds = probes_seconds(env->conf, p->source_elapsed_s, probes_candidates(env, p));
 	const char *candidate = row->candidate;
 	bool source = !strcmp(candidate, p->source_candidate) && !row->kept; /* builds the skeletons, once */
 	struct job_comment c;
@@ -112,6 +113,7 @@ static int submission_text(const struct daemon_env *env, const struct store_prog
 		return err_set(errp, "SpoolDir or InstallDir is too long");
 	comment_init(&c);
 	c.act = ACT_PROBE;
+	c.user_limit_min = limit_min;
 	memcpy(c.key, p->key, sizeof(c.key));
 	snprintf(c.candidate, sizeof(c.candidate), "%s", t->safe);
 	if (comment_format(&c, t->comment, sizeof(t->comment)) < 0)
@@ -127,7 +129,7 @@ int probe_submit(const struct daemon_env *env, const struct store_program *p,
 	const char *account = env->conf->probe_account, *qos = env->conf->probe_qos;
 	struct submission_text t;
 	struct cluster_submission sub = {
-		.uid = p->uid, .gid = layout->gid, .name = "precedent-probe", .script = t.script, .work_dir = t.dir,
+		.uid = p->uid, .gid = layout->gid, .name = PROBE_JOB_NAME, .script = t.script, .work_dir = t.dir,
 		.std_out = t.out, .admin_comment = t.comment,
 		.partition = cand ? cand->partition : row->candidate, .features = cand ? cand->constraint : "",
 		.account = account && *account ? account : layout->account, .qos = qos && *qos ? qos : layout->qos,
@@ -135,9 +137,9 @@ int probe_submit(const struct daemon_env *env, const struct store_program *p,
 		.cpus_per_task = layout->cpus_per_task, .memory = layout->memory, .exclusive = layout->exclusive,
 	};
 
-	if (submission_text(env, p, row, seconds, &t, errp) < 0)
-		return -1;
 	sub.limit_min = probe_limit_min(env, sub.partition, p->n_traces, seconds);
+	if (submission_text(env, p, row, sub.limit_min, &t, errp) < 0)
+		return -1;
 	return env->ops->submit(env->ops->arg, &sub, &row->jobid, errp);
 }
 

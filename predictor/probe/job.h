@@ -11,6 +11,20 @@
 int probe_submit(const struct daemon_env *env, const struct store_program *p, const struct cluster_layout *layout,
 		 struct store_probe *row, struct errbuf *errp);
 
+#define PROBE_JOB_NAME "precedent-probe"
+
+/* What of a probe job was changed after its submission. false: nothing. The record of a changed job is not believed. */
+bool probe_changed(const struct store_program *p, const struct store_probe *row, const struct cluster_job *job,
+		   struct errbuf *what);
+
+/* Has the job run longer than it was to? Slurm alone would have ended it. */
+bool probe_overran(const struct cluster_job *job);
+
+/* The user gets no probes until PROBES_BAR_S from now. */
+int probe_user_bar(const struct daemon_env *env, uint32_t uid, int64_t now, struct errbuf *errp);
+/* Until when the user gets none; 0: gets them. */
+int probe_user_barred(const struct daemon_env *env, uint32_t uid, int64_t now, int64_t *until, struct errbuf *errp);
+
 /* On how many candidates the program is probed. */
 unsigned probes_candidates(const struct daemon_env *env, const struct store_program *p);
 

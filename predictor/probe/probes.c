@@ -187,14 +187,29 @@ static int row_submitted(const struct daemon_env *env, struct store_probe *row, 
 	return probe_row_put(env, row, now, errp);
 }
 
+/* Its user has changed a probe lately. The try waits; a probe that has a record keeps that. */
+static int row_put_off(const struct daemon_env *env, struct store_probe *row, int64_t until, int64_t now, struct errbuf *errp)
+{
+	snprintf(row->reason, sizeof(row->reason), "its user has changed or overrun a probe, and gets none for %d hours",
+		 PROBES_BAR_S / 3600);
+	if (row->kept)
+		return row_give_up(env, row, now, errp);
+	row->not_before = until;
+	return probe_row_put(env, row, now, errp);
+}
+
 /* The next try goes to the queue. */
 static int row_try(const struct daemon_env *env, const struct store_program *p, struct store_probe *row, int64_t now,
 		   struct errbuf *errp)
 {
 	struct cluster_layout layout;
 	struct errbuf why = {""};
-	int rc = within_budget(env, p, &why, errp);
+	int64_t barred;
+	int rc = probe_user_barred(env, p->uid, now, &barred, errp);
 
+	if (rc == 0 && barred)
+		return row_put_off(env, row, barred, now, errp);
+	rc = rc < 0 ? -1 : within_budget(env, p, &why, errp);
 	if (rc < 0)
 		return -1;
 	if (!rc) {
@@ -234,9 +249,12 @@ static int row_submit(const struct daemon_env *env, const struct cluster_snapsho
 	if (rc < 0 || rc >= PROBES_OPEN_MAX)
 		return rc < 0 ? -1 : 0;
 	rc = store_program_get(env->store, row->key, &p, errp);
-	if (rc < 0)
-		return -1;
-	return rc ? row_try(env, &p, row, now, errp) : row_drop(env, row, "the program was forgotten", errp);
+	if (rc <= 0)
+		return rc < 0 ? -1 : row_drop(env, row, "the program was forgotten", errp);
+	rc = store_busy_submitted_by(env->store, p.uid, errp);
+	if (rc < 0 || rc >= PROBES_USER_MAX)
+		return rc < 0 ? -1 : 0;
+	return row_try(env, &p, row, now, errp);
 }
 
 /* ---- collecting ---- */
@@ -350,12 +368,42 @@ out:
 	return rv;
 }
 
-/* Its job is cancelled as an orphan: nobody waits for it any more. */
-static int row_pending_too_long(const struct daemon_env *env, struct store_probe *row, int64_t now,
-				struct errbuf *errp)
+/* A job that still waits in the queue, in vain. It is cancelled as an orphan: nobody waits for it any more. */
+static int row_pending(const struct daemon_env *env, const struct cluster_job *job, struct store_probe *row, int64_t now,
+		       struct errbuf *errp)
 {
-	snprintf(row->reason, sizeof(row->reason), "waited %d days in the queue", PROBES_PENDING_MAX_S / 86400);
+	if (job->held)
+		snprintf(row->reason, sizeof(row->reason), "was held, or made to wait for a time or another job");
+	else if (now - row->submitted > PROBES_PENDING_MAX_S)
+		snprintf(row->reason, sizeof(row->reason), "waited %d days in the queue", PROBES_PENDING_MAX_S / 86400);
+	else
+		return 0;
 	return row_give_up(env, row, now, errp);
+}
+
+/* The job is not what was submitted, or has run for too long: it is cancelled as an orphan, and its record is not read. Returns 1
+ * if so, 0, or -1. */
+static int row_misused(const struct daemon_env *env, const struct cluster_job *job, struct store_probe *row, int64_t now,
+		       struct errbuf *errp)
+{
+	struct store_program p;
+	struct errbuf what;
+	int rc = store_program_get(env->store, row->key, &p, errp);
+
+	if (rc <= 0)
+		return rc;
+	if (!probe_changed(&p, row, job, &what)) {
+		if (!probe_overran(job))
+			return 0;
+		err_set(&what, "it ran for %.0f s", job->elapsed_s);
+	}
+	snprintf(row->reason, sizeof(row->reason), "not what was submitted: %.250s", what.text);
+	if (probe_user_bar(env, p.uid, now, errp) < 0)
+		return -1;
+	/* What has ended is accounted here, the rest when it is cancelled. */
+	if (job->phase == CLUSTER_ENDED && try_account(env, &p, job, row, now, errp) < 0)
+		return -1;
+	return row_give_up(env, row, now, errp) < 0 ? -1 : 1;
 }
 
 /* ---- programs ---- */
@@ -513,11 +561,12 @@ static int row_poll(const struct daemon_env *env, const struct cluster_snapshot 
 	job = cluster_job_find(snap, row->jobid);
 	if (!job) /* an older snapshot does not know it yet */
 		return snap->taken <= row->submitted + 1 ? 0 : row_collect(env, NULL, row, now, errp);
+	rc = row_misused(env, job, row, now, errp);
+	if (rc)
+		return rc < 0 ? -1 : 0;
 	if (job->phase == CLUSTER_ENDED)
 		return row_collect(env, job, row, now, errp);
-	if (job->phase == CLUSTER_PENDING && now - row->submitted > PROBES_PENDING_MAX_S)
-		return row_pending_too_long(env, row, now, errp);
-	return 0;
+	return job->phase == CLUSTER_PENDING ? row_pending(env, job, row, now, errp) : 0;
 }
 
 static int rows_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now,

@@ -7,6 +7,9 @@
  * are probed at a time. All tries of a program share one allowance. Jobs of ours without a row are cancelled: their program was
  * forgotten or is traced again, or the candidate was removed.
  *
+ * A probe belongs to its user, who may hold and change it. A held probe is dropped. A probe that was changed is cancelled, its
+ * record is not believed, and its user gets no probes for PROBES_BAR_S.
+ *
  * A probe is made again when the node class of its candidate has gone (store/keep.h). Programs in use come first, a few at a
  * time; until then their estimates have a wider interval. To notice a changed class where nothing new is probed, a candidate
  * without news for PROBES_NEWS_S is probed again.
@@ -22,10 +25,13 @@
 #define PROBES_BACKOFF_S     60		 /* before the second try; doubled before each further one */
 #define PROBES_BACKOFF_MAX_S 14400
 #define PROBES_PENDING_MAX_S (3 * 86400) /* a probe that waits longer is cancelled and given up */
+#define PROBES_OVERRUN_S     120   /* beyond its limit: slurmctld ends a job within a minute, and kills it KillWait later */
+#define PROBES_BAR_S	     86400 /* without probes, for a user who changed one */
 #define PROBES_SECONDS_MAX   60.0
 #define PROBES_LEAST_S	     60.0  /* beside ProbeSeconds, the least allowance of a probe in seconds of its nodes */
 #define PROBES_RETRACE_S     86400 /* after a source probe was given up, the key may be traced again */
 #define PROBES_OPEN_MAX	     64	   /* in the queue at once */
+#define PROBES_USER_MAX	     8	   /* of these, of one user */
 #define PROBES_FAMILY_MAX    2
 #define PROBES_AGAIN_MAX     4	   /* being made again at once */
 #define PROBES_AGAIN_RUNS    200   /* the latest runs whose programs are looked at */

@@ -111,6 +111,16 @@ int store_busy_submitted(struct store *s, struct errbuf *err)
 	return count_of(s, store_prepare(s, "SELECT count(*) FROM probes WHERE state < 2 AND state = 1", err), err);
 }
 
+int store_busy_submitted_by(struct store *s, uint32_t uid, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_prepare(s, "SELECT count(*) FROM probes b JOIN programs p ON p.key = b.key WHERE b.state < 2"
+					 " AND b.state = 1 AND p.uid = ?1", err);
+
+	if (st)
+		sqlite3_bind_int64(st, 1, uid);
+	return count_of(s, st, err);
+}
+
 int store_busy_again(struct store *s, struct errbuf *err)
 {
 	return count_of(s, store_prepare(s, "SELECT count(*) FROM probes WHERE state < 2 AND result IS NOT NULL", err), err);

@@ -46,9 +46,10 @@ static int fake_submit(void *arg, const struct cluster_submission *s, uint32_t *
 	w->submitted[w->n_submitted].limit_min = s->limit_min;
 	j = &w->jobs[w->n];
 	*j = (struct cluster_job){.job_id = *job_id, .uid = s->uid, .phase = CLUSTER_PENDING, .end_state = "",
-				  .submit_time = w->now, .limit_min = s->limit_min, .nodes = s->nodes, .name = "probe",
-				  .partition = w->submitted[w->n_submitted].partition, .features = "", .account = "",
-				  .qos = ""};
+				  .submit_time = w->now, .limit_min = s->limit_min, .nodes = s->nodes, .tasks = s->tasks,
+				  .nice = CLUSTER_LOWEST_NICE, .name = "precedent-probe",
+				  .partition = w->submitted[w->n_submitted].partition,
+				  .features = w->submitted[w->n_submitted].features, .account = "", .qos = ""};
 	snprintf(w->comments[w->n], COMMENT_TEXT_MAX, "%s", s->admin_comment);
 	j->admin_comment = w->comments[w->n++];
 	w->n_submitted++;

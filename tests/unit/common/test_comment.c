@@ -47,10 +47,11 @@ static void test_format(void **state)
 	comment_format(&c, text, sizeof(text));
 	assert_string_equal(text, "precedent:1 act=observe mode=observe user_limit=unlimited limit=-");
 	c.act = ACT_PROBE;
+	c.user_limit_min = 5;
 	strcpy(c.key, KEY);
 	strcpy(c.candidate, "fast");
 	comment_format(&c, text, sizeof(text));
-	assert_string_equal(text, "precedent:1 act=probe mode=observe key=" KEY " cand=fast");
+	assert_string_equal(text, "precedent:1 act=probe mode=observe key=" KEY " user_limit=5 cand=fast");
 	assert_int_equal(comment_format(&c, text, 20), -1);
 	assert_string_equal(text, "");
 }

@@ -14,6 +14,7 @@
 #include "predictor/probe/probes.h"
 #include "predictor/store/busy.h"
 #include "predictor/store/keep.h"
+#include "predictor/store/layout.h"
 
 #define OTHER_CLASS "fedcba9876543210"
 
@@ -454,6 +455,192 @@ static void test_news(void **state)
 	assert_true(near(estimate_on("slow:big").e.mean_s, 190) && near(estimate_on("fast").e.mean_s, 100));
 }
 
+/* ---- what users do to their probes ---- */
+
+/* The job was changed: it is cancelled, its record is not believed, and its user gets no other probes. */
+static void assert_misused(const char *why)
+{
+	look();
+	assert_int_equal(w->n_cancelled, 1);
+	assert_int_equal(w->last_cancelled, 500);
+	assert_state(PROGRAM_FAILED, why);
+	result_leave(1, 500, "fast", 90, NULL);
+	job_end(job_find(500), "COMPLETED", 20);
+	look();
+	assert_state(PROGRAM_FAILED, why);
+	assert_int_equal(w->n_submitted, 1);
+}
+
+static void test_limit_raised(void **state)
+{
+	(void)state;
+	traced_job();
+	job_find(500)->limit_min = 600;
+	assert_misused("its time limit was raised above 5 minutes");
+}
+
+static void test_limit_lowered(void **state)
+{
+	(void)state;
+	traced_job();
+	job_find(500)->limit_min = 1;
+	look();
+	assert_int_equal(w->n_cancelled, 0);
+	assert_state(PROGRAM_BUILDING, "");
+}
+
+static void test_nice_lowered(void **state)
+{
+	(void)state;
+	traced_job();
+	job_find(500)->nice = 0;
+	assert_misused("its nice value was lowered to 0");
+}
+
+static void test_name_changed(void **state)
+{
+	(void)state;
+	traced_job();
+	job_find(500)->name = "miner";
+	assert_misused("its name was changed");
+}
+
+static void test_size_changed(void **state)
+{
+	(void)state;
+	traced_job();
+	job_find(500)->nodes = 64;
+	assert_misused("its size was changed: 64 nodes");
+}
+
+static void test_partition_changed(void **state)
+{
+	(void)state;
+	traced_job();
+	job_find(500)->partition = "slow";
+	assert_misused("its partition or its features were changed");
+}
+
+static void test_requeue_changed(void **state)
+{
+	(void)state;
+	traced_job();
+	job_find(500)->requeue = true;
+	assert_misused("queued again");
+}
+
+/* Changed and done between two looks. */
+static void test_changed_and_ended(void **state)
+{
+	(void)state;
+	traced_job();
+	job_find(500)->limit_min = 600;
+	probe_end(500, "fast", 90, 2000);
+	assert_state(PROGRAM_FAILED, "its time limit was raised");
+	assert_int_equal(w->n_submitted, 1);
+	assert_true(cost_of("fast") == 2 * 2000);
+}
+
+static void test_overrun(void **state)
+{
+	(void)state;
+	traced_job();
+	job_run(job_find(500));
+	job_find(500)->elapsed_s = 5 * 60 + PROBES_OVERRUN_S;
+	look();
+	assert_int_equal(w->n_cancelled, 0);
+	job_find(500)->elapsed_s = 5 * 60 + PROBES_OVERRUN_S + 10;
+	assert_misused("it ran for 430 s");
+}
+
+/* Programs of the user's: of `n` keys, each of a family of its own, their source probes are due. */
+static void programs_traced(uint32_t uid, unsigned first, unsigned n)
+{
+	struct cluster_layout layout = {.gid = 1};
+	struct errbuf e;
+
+	for (unsigned i = first; i < first + n; i++) {
+		struct store_program p = {.state = PROGRAM_TRACED, .uid = uid, .nodes = 2, .tasks = 4, .source_elapsed_s = 100,
+					  .source_job = 1000 + i, .source_candidate = "fast", .n_traces = 1};
+
+		key_number(i, p.key);
+		assert_int_equal(store_program_put(w->store, &p, &e), 0);
+		assert_int_equal(store_layout_put(w->store, p.key, &layout, &e), 0);
+	}
+}
+
+static unsigned submitted_by(uint32_t uid)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < w->n_submitted; i++)
+		n += w->submitted[i].uid == uid;
+	return n;
+}
+
+/* Whoever has changed a probe gets no other for a day; others do. */
+static void test_user_barred(void **state)
+{
+	(void)state;
+	traced_job();
+	job_find(500)->limit_min = 600;
+	look();
+	programs_traced(getuid(), 10, 1);
+	programs_traced(getuid() + 1, 20, 1);
+	look();
+	assert_int_equal(submitted_by(getuid()), 1);
+	assert_int_equal(submitted_by(getuid() + 1), 1);
+	w->now += PROBES_BAR_S;
+	look();
+	assert_int_equal(submitted_by(getuid()), 2);
+}
+
+/* A barred user's probe that is to be made again is not kept waiting: few of these may be under way at once. */
+static void test_barred_again(void **state)
+{
+	struct errbuf e;
+
+	(void)state;
+	program_ready();
+	programs_traced(getuid(), 10, 1);
+	look();
+	job_find(502)->limit_min = 600;
+	look();
+	assert_int_equal(probes_again(&w->env, KEY, "slow:big", "a test", w->now, &e), PROBE_AGAIN_PLANNED);
+	look();
+	assert_int_equal(probe("slow:big").state, PROBE_DONE);
+	assert_int_equal(store_busy_again(w->store, &e), 0);
+	assert_int_equal(w->n_submitted, 3);
+}
+
+static void test_held(void **state)
+{
+	(void)state;
+	traced_job();
+	job_find(500)->held = true;
+	look();
+	assert_int_equal(w->n_cancelled, 1);
+	assert_state(PROGRAM_FAILED, "was held");
+	programs_traced(getuid(), 10, 1); /* no misuse: others are made */
+	look();
+	assert_int_equal(w->n_submitted, 2);
+}
+
+/* Probes of one user that wait leave room for the others. */
+static void test_share_of_a_user(void **state)
+{
+	(void)state;
+	programs_traced(1000, 1, 20);
+	programs_traced(1001, 30, 2);
+	look();
+	look();
+	assert_int_equal(submitted_by(1000), PROBES_USER_MAX);
+	assert_int_equal(submitted_by(1001), 2);
+	job_end(&w->jobs[0], "CANCELLED", 0);
+	look();
+	assert_int_equal(w->n_submitted, PROBES_USER_MAX + 3);
+}
+
 /* ---- forged records ---- */
 
 /* The traced job leaves a record of its own: no probe wrote it. */
@@ -494,7 +681,11 @@ int main(void)
 		T(test_retraced_meanwhile), T(test_family),	    T(test_class_changes),
 		T(test_again_in_vain),	 T(test_source_class_changes), T(test_old_record),
 		T(test_again_is_bounded), T(test_news),
-		T(test_record_of_the_source_job), T(test_class_of_a_failed_record),
+		T(test_limit_raised),	 T(test_limit_lowered),	    T(test_nice_lowered),
+		T(test_name_changed),	 T(test_size_changed),	    T(test_partition_changed),
+		T(test_requeue_changed), T(test_changed_and_ended), T(test_overrun),
+		T(test_user_barred),	 T(test_barred_again),	    T(test_held),
+		T(test_share_of_a_user), T(test_record_of_the_source_job), T(test_class_of_a_failed_record),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
