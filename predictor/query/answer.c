@@ -359,12 +359,40 @@ static int program_retrace(const struct answer_env *env, const struct store_run 
 	return 0;
 }
 
+/* Each may make many rows of the store go and come, and a job be traced: so many in an hour are enough for a user's own hand. */
+#define CHANGES_MAX 60
+#define CHANGES_S   3600
+#define META_ASKED  "asked." /* and the uid: when the hour began, and the requests since then */
+
+static int change_count(const struct answer_env *env, struct errbuf *errp)
+{
+	char name[32], text[48];
+	long long since = 0;
+	unsigned n = 0;
+
+	if (env->admin)
+		return 0;
+	snprintf(name, sizeof(name), META_ASKED "%u", env->uid);
+	if (store_meta_get(env->store, name, text, sizeof(text), errp) < 0)
+		return -1;
+	if (sscanf(text, "%lld %u", &since, &n) != 2 || since > env->now || env->now - since >= CHANGES_S) {
+		since = env->now;
+		n = 0;
+	}
+	if (n >= CHANGES_MAX)
+		return err_set(errp, "uid %u has sent %d requests to retrace or forget within an hour; nothing was changed: try again in"
+				     " %lld minutes, or ask an administrator", env->uid, CHANGES_MAX,
+			       (since + CHANGES_S - (long long)env->now + 59) / 60);
+	snprintf(text, sizeof(text), "%lld %u", since, n + 1);
+	return store_meta_set(env->store, name, text, errp);
+}
+
 static json_t *answer_change(const struct answer_env *env, json_t *request, bool forget, struct errbuf *errp)
 {
 	struct store_run r;
 	int rc;
 
-	if (run_of_request(env, request, &r, errp) < 0)
+	if (run_of_request(env, request, &r, errp) < 0 || change_count(env, errp) < 0)
 		return NULL;
 	rc = forget ? store_key_forget(env->store, r.key, r.uid, env->now, errp) : program_retrace(env, &r, errp);
 	if (rc < 0)

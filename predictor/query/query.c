@@ -238,6 +238,8 @@ static int frame_send(int fd, const struct buf *out, int64_t deadline_ms)
 	return 0;
 }
 
+#define DROPPED (-2) /* the connection was closed before the first byte of an answer */
+
 static int frame_receive(int fd, struct buf *in, int64_t deadline_ms, struct errbuf *errp)
 {
 	size_t need;
@@ -255,8 +257,10 @@ static int frame_receive(int fd, struct buf *in, int64_t deadline_ms, struct err
 			in->len += (size_t)n;
 			continue;
 		}
-		if (n == 0)
-			return err_set(errp, "precedentd closed the connection without an answer; see its log");
+		if (n == 0 || errno == ECONNRESET) {
+			err_set(errp, "precedentd closed the connection without an answer; see its log");
+			return in->len ? -1 : DROPPED;
+		}
 		if (errno != EAGAIN && errno != EINTR)
 			return err_set(errp, "%s", strerror(errno));
 		if (fd_wait(fd, POLLIN, deadline_ms) < 0)
@@ -288,20 +292,20 @@ static int reply_open(const struct query_server *server, const struct query_cryp
 	return 0;
 }
 
-int query_call(const struct query_server *server, const struct query_crypt *crypt, const char *request, char **reply,
-	       struct errbuf *errp)
+/* One try, with a request that only this uid can read. Returns 0, -1, or DROPPED. */
+static int exchange(const struct query_server *server, const struct query_crypt *crypt, const char *request, uid_t only,
+		    struct buf *in, struct errbuf *errp)
 {
 	int64_t deadline_ms = net_now_ms() + server->timeout_ms;
-	struct buf out = {0}, in = {0};
+	struct buf out = {0};
 	char *cred = NULL;
-	int fd = -1, rv = -1;
+	int fd, rv = -1;
 
-	*reply = NULL;
 	/* First: libmunge tries for ten seconds where there is no munged, as on a machine without precedentd. */
 	fd = server_connect(server, deadline_ms, errp);
 	if (fd < 0)
-		goto out;
-	if (crypt->seal(request, strlen(request), (uid_t)-1, &cred, errp) < 0)
+		return -1;
+	if (crypt->seal(request, strlen(request), only, &cred, errp) < 0)
 		goto out;
 	if (query_frame_put(&out, cred, errp) < 0)
 		goto out;
@@ -309,14 +313,28 @@ int query_call(const struct query_server *server, const struct query_crypt *cryp
 		err_set(errp, "cannot send to precedentd at %s:%u: %s", server->host, server->port, strerror(errno));
 		goto out;
 	}
-	if (frame_receive(fd, &in, deadline_ms, errp) < 0)
-		goto out;
-	rv = reply_open(server, crypt, &in, reply, errp);
+	rv = frame_receive(fd, in, deadline_ms, errp);
 out:
-	if (fd >= 0)
-		close(fd);
+	close(fd);
 	free(cred);
 	buf_free(&out);
+	return rv;
+}
+
+int query_call(const struct query_server *server, const struct query_crypt *crypt, const char *request, char **reply,
+	       struct errbuf *errp)
+{
+	uid_t only = server->uid == (uid_t)-1 ? 0 : server->uid;
+	struct buf in = {0};
+	struct errbuf root;
+	int rv;
+
+	*reply = NULL;
+	rv = exchange(server, crypt, request, only, &in, errp);
+	/* A precedentd that runs as root cannot read what is sealed for SlurmUser, and closes the connection. */
+	if (rv == DROPPED && only != 0)
+		rv = exchange(server, crypt, request, 0, &in, &root);
+	rv = rv < 0 ? -1 : reply_open(server, crypt, &in, reply, errp);
 	buf_free(&in);
 	return rv;
 }

@@ -2,8 +2,8 @@
 /*
  * The query protocol between the commands and precedentd: one request and one reply over one TCP connection.
  * Each is a frame: "PCQ1", the length as 32 bits big endian, then that many bytes of a MUNGE credential. Its
- * payload is one JSON object. The request's credential tells the daemon who asks; the reply's can be decoded by
- * that user only, and tells the command that the daemon really sent it.
+ * payload is one JSON object. The request's credential can be decoded by the daemon's user only, and tells the daemon who asks. The
+ * reply's can be decoded by that user only, and tells the command that the daemon really sent it.
  *
  *   request  {"precedent": 1, "verb": "jobs", ...}     reply  {"precedent": 1, ...} or {"error": "one line"}
  */

@@ -505,6 +505,34 @@ static void test_retrace_all(void **state)
 	json_decref(ask(1000, false, RETRACE));
 }
 
+static json_t *ask_well(uint32_t uid, bool admin, const char *request)
+{
+	json_t *reply = ask(uid, admin, request);
+
+	assert_null(json_object_get(reply, "error"));
+	return reply;
+}
+
+/* A user may ask for so many changes in an hour; others and administrators are not kept from theirs. */
+static void test_changes_are_bounded(void **state)
+{
+	static const char again[] = "{\"precedent\": 1, \"verb\": \"retrace\", \"job\": 9}";
+	const struct answer_env later = {store, &conf, 1000, false, NOW + 100 + 3600};
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 60; i++)
+		json_decref(ask(1000, false, RETRACE));
+	assert_error(1000, false, RETRACE, "60 requests to retrace or forget within an hour; nothing was changed: try again in 60 minutes");
+	assert_error(1000, false, "{\"precedent\": 1, \"verb\": \"forget\", \"job\": 1}", "nothing was changed");
+	json_decref(ask_well(2000, false, again));
+	for (int i = 0; i < 70; i++)
+		json_decref(ask_well(0, true, again));
+	text = answer_make(&later, RETRACE, strlen(RETRACE));
+	assert_null(strstr(text, "error"));
+	free(text);
+}
+
 static void test_forget(void **state)
 {
 	struct store_program p;
@@ -628,7 +656,7 @@ int main(void)
 		T(test_nonsense),      T(test_jobs_are_ones_own), T(test_others_jobs_do_not_exist),
 		T(test_show),	       T(test_evidence),	  T(test_relations), T(test_models),
 		T(test_accuracy),      T(test_retrace), T(test_show_trial), T(test_retrace_guarded), T(test_retrace_all),
-		T(test_forget),	       T(test_busy_lists),	  T(test_site),
+		T(test_forget), T(test_changes_are_bounded),	       T(test_busy_lists),	  T(test_site),
 		T(test_text),	       T(test_cost),		  T(test_probe_of_earlier_version),
 	};
 

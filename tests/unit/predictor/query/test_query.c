@@ -17,11 +17,14 @@
 #include "predictor/query/query.h"
 
 static uid_t sealer_uid; /* who the plain credentials say sealed them */
+static uid_t sealed_for[4];
+static unsigned n_sealed;
 
 static int plain_seal(const void *payload, size_t len, uid_t only, char **cred, struct errbuf *errp)
 {
 	(void)errp;
-	(void)only;
+	assert_true(n_sealed < 4);
+	sealed_for[n_sealed++] = only;
 	*cred = malloc(len + 32);
 	snprintf(*cred, len + 32, "P%u:%.*s", (unsigned)sealer_uid, (int)len, (const char *)payload);
 	return 0;
@@ -105,7 +108,7 @@ static void test_frame_limit(void **state)
 
 /* ---- a server that answers once, as told ---- */
 
-enum manner { ANSWER, HANG_UP, CUT, GARBAGE, SILENT, BAD_CREDENTIAL, LIE_LENGTH };
+enum manner { ANSWER, DROP_ONCE, HANG_UP, CUT, GARBAGE, SILENT, BAD_CREDENTIAL, LIE_LENGTH };
 
 struct one_shot {
 	pthread_t thread;
@@ -162,6 +165,13 @@ static void *one_shot_run(void *arg)
 	if (poll(&p, 1, 10000) != 1 || (fd = accept(s->listener, NULL, NULL)) < 0)
 		return NULL;
 	one_shot_receive(fd, &in);
+	if (s->manner == DROP_ONCE) {
+		close(fd);
+		buf_free(&in);
+		if (poll(&p, 1, 10000) != 1 || (fd = accept(s->listener, NULL, NULL)) < 0)
+			return NULL;
+		one_shot_receive(fd, &in);
+	}
 	request = query_frame_credential(&in);
 	if (s->manner == SILENT) {
 		while (recv(fd, &c, 1, 0) > 0) /* until the client gives up */
@@ -171,6 +181,7 @@ static void *one_shot_run(void *arg)
 	}
 	free(request);
 	buf_free(&in);
+	close(s->listener); /* who comes again finds nobody */
 	close(fd);
 	return NULL;
 }
@@ -191,10 +202,11 @@ static void one_shot_start(struct one_shot *s, enum manner manner, uid_t uid)
 static int one_shot_ask(struct one_shot *s, uid_t trusted, int timeout_ms, char **reply, struct errbuf *e)
 {
 	struct query_server server = {"127.0.0.1", s->port, trusted, timeout_ms};
-	int rv = query_call(&server, &plain, "{\"verb\":\"jobs\"}", reply, e);
+	int rv;
 
+	n_sealed = 0;
+	rv = query_call(&server, &plain, "{\"verb\":\"jobs\"}", reply, e);
 	pthread_join(s->thread, NULL);
-	close(s->listener);
 	return rv;
 }
 
@@ -227,6 +239,41 @@ static void test_call_trust(void **state)
 	assert_int_equal(one_shot_ask(&s, 77, 5000, &reply, &e), -1);
 	assert_null(reply);
 	assert_non_null(strstr(e.text, "uid 78"));
+}
+
+/* Nobody but the daemon's user can read a request. */
+static void test_call_sealed_for(void **state)
+{
+	struct one_shot s;
+	struct errbuf e;
+	char *reply;
+
+	(void)state;
+	one_shot_start(&s, ANSWER, 77);
+	assert_int_equal(one_shot_ask(&s, 77, 5000, &reply, &e), 0);
+	assert_int_equal(n_sealed, 1);
+	assert_int_equal(sealed_for[0], 77);
+	free(reply);
+	one_shot_start(&s, ANSWER, 0);
+	assert_int_equal(one_shot_ask(&s, (uid_t)-1, 5000, &reply, &e), 0);
+	assert_int_equal(sealed_for[0], 0);
+	free(reply);
+}
+
+/* A daemon of root's cannot read the first request, and drops it. */
+static void test_call_of_root(void **state)
+{
+	struct one_shot s;
+	struct errbuf e;
+	char *reply;
+
+	(void)state;
+	one_shot_start(&s, DROP_ONCE, 0);
+	assert_int_equal(one_shot_ask(&s, 77, 5000, &reply, &e), 0);
+	assert_int_equal(n_sealed, 2);
+	assert_int_equal(sealed_for[0], 77);
+	assert_int_equal(sealed_for[1], 0);
+	free(reply);
 }
 
 static void test_call_misbehaviour(void **state)
@@ -297,6 +344,8 @@ int main(void)
 		cmocka_unit_test(test_frame_limit),
 		cmocka_unit_test(test_call),
 		cmocka_unit_test(test_call_trust),
+		cmocka_unit_test(test_call_sealed_for),
+		cmocka_unit_test(test_call_of_root),
 		cmocka_unit_test(test_call_misbehaviour),
 		cmocka_unit_test(test_call_nobody_there),
 		cmocka_unit_test(test_munge_limits),
