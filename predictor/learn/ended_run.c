@@ -62,7 +62,11 @@ const struct scaling_runs *ended_run_members(struct ended_run *r, struct errbuf 
 
 const struct past_accuracy *ended_run_accuracy(struct ended_run *r, struct errbuf *errp)
 {
-	if (!r->accuracy)
-		r->accuracy = past_accuracy_gather(r->env->store, r->row->uid, r->row->family, NULL, r->row->candidate, errp);
+	struct past_runs runs = {.store = r->env->store, .uid = r->row->uid, .family = r->row->family};
+
+	if (!r->accuracy) {
+		r->accuracy = past_accuracy_gather(&runs, NULL, r->row->candidate, errp);
+		past_runs_free(&runs);
+	}
 	return r->accuracy;
 }

@@ -23,11 +23,8 @@ static size_t told_count(const struct interval_calibration_run *runs, size_t n)
 	return told;
 }
 
-struct past_accuracy *past_accuracy_gather(struct store *s, uint32_t uid, const char *family, const char *own, const char *candidate,
-					   struct errbuf *errp)
+struct past_accuracy *past_accuracy_gather(struct past_runs *runs, const char *own, const char *candidate, struct errbuf *errp)
 {
-	struct store_past_filter theirs = {.candidate = candidate, .family = family};
-	struct store_past_filter others = {.candidate = candidate, .uid = uid, .except = family};
 	struct past_accuracy *w = calloc(1, sizeof(*w));
 	int n;
 
@@ -35,7 +32,7 @@ struct past_accuracy *past_accuracy_gather(struct store *s, uint32_t uid, const 
 		err_set(errp, "no memory for past runs");
 		goto fail;
 	}
-	n = family[0] ? store_past_read(s, &theirs, w->past, INTERVAL_CALIBRATION_RUNS, errp) : 0;
+	n = past_runs_get(runs, PAST_OF_FAMILY, candidate, 0, w->past, INTERVAL_CALIBRATION_RUNS, errp);
 	if (n < 0)
 		goto fail;
 	w->n_family = (size_t)n;
@@ -43,7 +40,7 @@ struct past_accuracy *past_accuracy_gather(struct store *s, uint32_t uid, const 
 	interval_calibration_errors_of(w->runs, w->n_family, own, &w->errors);
 	if (told_count(w->runs, w->n_family) >= 2 * INTERVAL_CALIBRATION_ENOUGH)
 		return w; /* the others would not be looked at */
-	n = store_past_read(s, &others, w->past + w->n_family, INTERVAL_CALIBRATION_RUNS, errp);
+	n = past_runs_get(runs, PAST_OF_OTHERS, candidate, 0, w->past + w->n_family, INTERVAL_CALIBRATION_RUNS, errp);
 	if (n < 0)
 		goto fail;
 	w->n_others = (size_t)n;

@@ -24,6 +24,7 @@ struct evidence {
 	struct result *record[STORE_ESTIMATES_MAX]; /* NULL: history only */
 	const struct result *source;
 	struct result *base; /* the source as it was when the job was traced, where it was probed again since; else NULL */
+	struct past_runs runs;
 };
 
 static void evidence_free(struct evidence *e)
@@ -31,6 +32,7 @@ static void evidence_free(struct evidence *e)
 	for (unsigned i = 0; i < e->n; i++)
 		free(e->record[i]);
 	free(e->base);
+	past_runs_free(&e->runs);
 }
 
 static int candidate_add(const struct store_probe *row, void *arg)
@@ -84,7 +86,7 @@ static int evidence_gather(const struct daemon_env *env, const struct store_prog
 {
 	bool known = !also || !*also;
 
-	memset(e, 0, sizeof(*e));
+	*e = (struct evidence){.runs = {.store = env->store, .uid = p->uid, .key = p->key, .family = p->family}};
 	if (records_read(env->store, p->key, e, errp) < 0)
 		return -1;
 	for (unsigned i = 0; i < e->n; i++) {
@@ -122,10 +124,8 @@ static int estimate_base(struct store *s, const struct store_program *p, const s
 }
 
 /* The latest runs, of an array more: *out is to be freed. Returns how many. */
-static int runs_read(struct store *s, const struct store_program *p, const char *candidate, struct store_past **out,
-		     struct errbuf *errp)
+static int runs_read(struct past_runs *runs, const char *candidate, struct store_past **out, struct errbuf *errp)
 {
-	struct store_past_filter f = {.candidate = candidate, .key = p->key};
 	struct drift drift;
 	bool array = false;
 	int n;
@@ -133,13 +133,13 @@ static int runs_read(struct store *s, const struct store_program *p, const char 
 	*out = calloc(ARRAY_LOOK, sizeof(**out));
 	if (!*out)
 		return err_set(errp, "no memory for past runs");
-	if (store_drift_get(s, p->key, candidate, &drift, errp) < 0)
+	if (store_drift_get(runs->store, runs->key, candidate, &drift, errp) < 0)
 		return -1;
-	f.since = drift.since; /* what ran before a change counts no more */
-	n = store_past_read(s, &f, *out, PAST_MAX, errp);
+	/* what ran before a change counts no more */
+	n = past_runs_get(runs, PAST_OF_PROGRAM, candidate, drift.since, *out, PAST_MAX, errp);
 	for (int i = 0; i < n; i++)
 		array |= (*out)[i].array_job != 0;
-	return array ? store_past_read(s, &f, *out, ARRAY_LOOK, errp) : n;
+	return array ? past_runs_get(runs, PAST_OF_PROGRAM, candidate, drift.since, *out, ARRAY_LOOK, errp) : n;
 }
 
 static uint32_t index_of(const struct store_past *run)
@@ -157,7 +157,7 @@ static void array_view_of(const struct store_past *runs, int n, struct array_vie
 }
 
 /* What the index does on a candidate where too few tasks have run it does where the array was traced. */
-static int array_look(struct store *s, const struct store_program *p, const char *candidate, const struct store_past *runs, int n,
+static int array_look(struct past_runs *all, const struct store_program *p, const char *candidate, const struct store_past *runs, int n,
 		      struct array_view *v, struct errbuf *errp)
 {
 	struct store_past *there = NULL;
@@ -167,7 +167,7 @@ static int array_look(struct store *s, const struct store_program *p, const char
 	array_view_of(runs, n, v);
 	if (v->word == ARRAY_ALIKE || v->word == ARRAY_LONGEST || !strcmp(candidate, p->source_candidate))
 		return 0;
-	m = runs_read(s, p, p->source_candidate, &there, errp);
+	m = runs_read(all, p->source_candidate, &there, errp);
 	if (m >= 0)
 		array_view_of(there, m, &source);
 	free(there);
@@ -252,7 +252,7 @@ static int estimate_keep(struct store *s, const char *key, const struct store_es
 							 : store_evidence_put(s, key, row->candidate, all->part, all->n, errp);
 }
 
-static int candidate_calibrate(const struct daemon_env *env, const struct store_program *p, const struct evidence *e,
+static int candidate_calibrate(const struct daemon_env *env, const struct store_program *p, struct evidence *e,
 			       unsigned i, int64_t now, struct program_estimates *out, struct errbuf *errp)
 {
 	struct estimate_past past[PAST_MAX];
@@ -264,10 +264,10 @@ static int candidate_calibrate(const struct daemon_env *env, const struct store_
 	struct estimate base, model;
 	struct combined all;
 	bool based = estimate_base(env->store, p, e, i, &base, &why) == 0;
-	int n = runs_read(env->store, p, e->candidate[i], &runs, errp), whole, modelled = 0;
+	int n = runs_read(&e->runs, e->candidate[i], &runs, errp), whole, modelled = 0;
 
-	if (n >= 0 && array_look(env->store, p, e->candidate[i], runs, n, &v, errp) == 0)
-		accuracy = past_accuracy_gather(env->store, p->uid, p->family, p->key, e->candidate[i], errp);
+	if (n >= 0 && array_look(&e->runs, p, e->candidate[i], runs, n, &v, errp) == 0)
+		accuracy = past_accuracy_gather(&e->runs, p->key, e->candidate[i], errp);
 	if (!accuracy) {
 		free(runs);
 		return -1;

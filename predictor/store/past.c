@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Past runs as evidence: by program, kin, family or user, the latest first. Also the table of drifts; tables of kin are in
- * kin.c. A query is bounded: it reads at most WINDOW rows for each row that it may return.
+ * kin.c. A query is bounded: see STORE_PAST_WINDOW.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,20 +9,18 @@
 #include "predictor/store/internal.h"
 #include "predictor/store/past.h"
 
-#define WINDOW 2
-
 static int bad_key(struct store *s, struct errbuf *err)
 {
 	return store_fault_set(STORE_FAILED, err, "%s: not a key of 32 hex digits", s->path);
 }
 
-/* The inner query takes the latest runs by one index; the outer one filters these. */
+/* The inner query takes the latest runs by one index, and tells which of them are asked for. */
 static const char past_sql[] =
 	"SELECT jobid, submit_time, key, vars, elapsed_s, end_state, restarts, pred_candidate, pred_s, lo_s, hi_s, pred_kind,"
-	" pred_scale, hi_s > 0 AND candidate = pred_candidate, EXISTS(SELECT 1 FROM drifts d WHERE d.key IN (r.key, r.kin)"
-	" AND d.candidate = r.candidate AND r.submit_time BETWEEN d.since AND d.acted), array_job, array_task FROM"
-	" (SELECT * FROM runs WHERE %s AND (?7 = 0 OR submit_time < ?7) ORDER BY submit_time DESC, jobid DESC LIMIT ?5) r"
-	" WHERE candidate = ?1 AND elapsed_s > 0 AND submit_time >= ?2%s";
+	" pred_scale, hi_s > 0 AND candidate = pred_candidate, keep AND EXISTS(SELECT 1 FROM drifts d WHERE d.key IN (r.key, r.kin)"
+	" AND d.candidate = r.candidate AND r.submit_time BETWEEN d.since AND d.acted), array_job, array_task, candidate, keep FROM"
+	" (SELECT *, (?1 IS NULL OR candidate = ?1) AND elapsed_s > 0 AND submit_time >= ?2%s AS keep FROM runs"
+	" WHERE %s AND (?7 = 0 OR submit_time < ?7) ORDER BY submit_time DESC, jobid DESC LIMIT ?5) r";
 
 static void past_read(sqlite3_stmt *st, struct store_past *p)
 {
@@ -43,6 +41,7 @@ static void past_read(sqlite3_stmt *st, struct store_past *p)
 	p->drifted = sqlite3_column_int(st, 14) != 0;
 	p->array_job = (uint32_t)sqlite3_column_int64(st, 15);
 	p->array_task = (uint32_t)sqlite3_column_int64(st, 16);
+	store_column_text(st, 17, p->candidate, sizeof(p->candidate));
 	p->pred_s = p->told && !p->array_job ? sqlite3_column_double(st, 8) : 0;
 }
 
@@ -55,21 +54,25 @@ int store_past_read(struct store *s, const struct store_past_filter *f, struct s
 	sqlite3_stmt *st;
 	int n = 0, rv = 0;
 
-	snprintf(sql, sizeof(sql), past_sql, by, kin ? " AND kin = ?6" : f->except ? " AND family IS NOT ?6" : "");
+	snprintf(sql, sizeof(sql), past_sql, kin ? " AND kin = ?6" : f->except ? " AND family IS NOT ?6" : "", by);
 	st = store_prepare(s, sql, err);
 	if (!st)
 		return -1;
-	store_bind_text(st, 1, f->candidate);
+	if (f->candidate)
+		store_bind_text(st, 1, f->candidate);
 	sqlite3_bind_int64(st, 2, f->since);
 	sqlite3_bind_int64(st, 4, f->uid);
-	sqlite3_bind_int64(st, 5, WINDOW * (int64_t)max);
+	sqlite3_bind_int64(st, 5, f->max_rows ? (int64_t)f->max_rows : STORE_PAST_WINDOW * (int64_t)max);
 	sqlite3_bind_int64(st, 7, f->before);
 	if ((key && store_bind_key(st, 3, key) < 0) || (also && store_bind_key(st, 6, also) < 0)) {
 		sqlite3_finalize(st);
 		return bad_key(s, err);
 	}
-	while ((size_t)n < max && (rv = store_step(s, st, "cannot read past runs", err)) == 1) {
+	for (unsigned row = 0; (size_t)n < max && (rv = store_step(s, st, "cannot read past runs", err)) == 1; row++) {
+		if (!sqlite3_column_int(st, 18))
+			continue;
 		past_read(st, &out[n]);
+		out[n].row = row;
 		n += out[n].evidence != RUN_NO_EVIDENCE;
 	}
 	sqlite3_finalize(st);

@@ -23,10 +23,15 @@ struct store_past {
 	int pred_kind;		   /* enum estimate_kind, -1 */
 	double pred_scale;
 	uint32_t array_job, array_task; /* as in struct store_run */
+	char candidate[CONF_CANDIDATE_MAX]; /* where it ran */
+	unsigned row; /* among the rows that were looked at */
 	bool drifted; /* it ran when the program had changed, and the prediction had not (predictor/estimate/drift.h) */
 };
+/* A query for runs on a candidate looks at so many rows for each run that it may return. */
+#define STORE_PAST_WINDOW 2
 struct store_past_filter {
-	const char *candidate;
+	const char *candidate; /* NULL: any */
+	size_t max_rows; /* to be looked at; 0: STORE_PAST_WINDOW * max */
 	int64_t since;	/* submitted at or after */
 	int64_t before; /* submitted earlier; 0: any */
 	/* Of these the first that is not NULL: */
