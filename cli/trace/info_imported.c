@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* precedent info of an imported trace: its statistics per processor, and the four states with bars. */
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +15,6 @@
 #define BAR_CELLS   30
 
 static const char *const state_name[TSTATE_N] = {"waiting", "working", "sending", "receiving"};
-
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
 
 static double marks(const struct tile_totals *t)
 {
@@ -45,7 +39,7 @@ static void print_state(int state, const struct tile_totals *each, uint32_t n, d
 		max = fmax(max, share[r]);
 	}
 	if (n > SPARK_CELLS)
-		qsort(share, n, sizeof(*share), by_value);
+		gsl_sort(share, 1, n);
 	for (uint32_t i = 0; i < cells; i++)
 		cell[i] = share[cells < 2 ? 0 : (uint64_t)i * (n - 1) / (cells - 1)];
 	printf("  %-10s %s%s%s %5.1f %%  %s%s%s\n", state_name[state], term_on(TERM_BAR),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The screen of precedent info: facts, shares of time, balance, and the tracer's report on itself. */
+#include <gsl/gsl_sort.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -283,13 +284,6 @@ static void print_split(const struct info_view *v)
 
 /* ---- balance ---- */
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Room for a bar of each rank, or of as many quantiles. */
 static uint32_t spark_cells(const struct info_view *v)
 {
@@ -322,7 +316,7 @@ static void print_balance_row(const struct info_view *v, const char *name, int w
 			most = r;
 	}
 	if (n > spark_cells(v))
-		qsort(val, n, sizeof(*val), by_value);
+		gsl_sort(val, 1, n);
 	cells = n < spark_cells(v) ? n : spark_cells(v);
 	for (size_t i = 0; i < cells; i++)
 		cell[i] = val[cells < 2 ? 0 : i * (n - 1) / (cells - 1)];

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is said of a set of predicted runs, see accuracy.h. Arithmetic only; runs are read in accuracy_read.c. */
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,23 +16,9 @@ const char *accuracy_predictor_name(enum accuracy_predictor p)
 	return (unsigned)p < ACCURACY_PREDICTORS ? names[p] : "precedent";
 }
 
-static int by_number(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 double accuracy_quantile(const double *sorted, size_t n, double q)
 {
-	double at = q * (double)(n ? n - 1 : 0);
-	size_t i = (size_t)at;
-
-	if (!n)
-		return 0;
-	if (i + 1 >= n)
-		return sorted[n - 1];
-	return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
+	return gsl_stats_quantile_from_sorted_data(sorted, 1, n, q);
 }
 
 static bool says(const struct accuracy_sample *s, enum accuracy_predictor p)
@@ -55,7 +43,7 @@ int64_t accuracy_errors_sorted(const struct accuracy_sample *const *samples, siz
 	for (size_t i = 0; i < n; i++)
 		if (says(samples[i], p))
 			e[k++] = fabs(error_of(samples[i], p));
-	qsort(e, k, sizeof(*e), by_number);
+	gsl_sort(e, 1, k);
 	return (int64_t)k;
 }
 
@@ -84,11 +72,11 @@ static void errors_fill(const struct accuracy_sample *const *samples, size_t n, 
 	}
 	out->n = k;
 	out->said_of_used = used > 0 ? said / used : 0;
-	qsort(work, k, sizeof(*work), by_number);
+	gsl_sort(work, 1, k);
 	out->bias = accuracy_quantile(work, k, 0.5);
 	for (size_t i = 0; i < k; i++)
 		work[i] = fabs(work[i]);
-	qsort(work, k, sizeof(*work), by_number);
+	gsl_sort(work, 1, k);
 	out->median = accuracy_quantile(work, k, 0.5);
 	out->p90 = accuracy_quantile(work, k, 0.9);
 }
@@ -101,7 +89,7 @@ static double precedent_median(const struct accuracy_sample *const *samples, siz
 	for (size_t i = 0; i < n; i++)
 		if (says(samples[i], p))
 			work[k++] = fabs(error_of(samples[i], ACCURACY_PRECEDENT));
-	qsort(work, k, sizeof(*work), by_number);
+	gsl_sort(work, 1, k);
 	return accuracy_quantile(work, k, 0.5);
 }
 

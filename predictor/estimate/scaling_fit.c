@@ -3,6 +3,8 @@
  * Fits a scaling model to past runs: see scaling_model.h. Shapes grow term by term: every term of a pool extends the best few
  * shapes of each size (forward selection with a beam).
  */
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,17 +55,10 @@ struct trial {
 
 /* ---- runs ---- */
 
-static int compare_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double median(double *v, unsigned n)
 {
-	qsort(v, n, sizeof(*v), compare_double);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+	gsl_sort(v, 1, n);
+	return gsl_stats_median_from_sorted_data(v, 1, n);
 }
 
 static int points_gather(const struct param_family_run *runs, size_t n, struct fit *f, unsigned *used, struct errbuf *why)
