@@ -9,13 +9,6 @@
 #include "common/buf.h"
 #include "model/inputs/predicted_trace.h"
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void put(struct buf *b, const char *text)
 {
 	buf_put(b, text, strlen(text));
@@ -26,7 +19,7 @@ static void say_from(const struct model_options *o, const char *path, const stru
 {
 	char text[64];
 
-	put(b, base_name(path));
+	put(b, basename(path));
 	snprintf(text, sizeof(text), " (%u runs) for ", f->m->n_runs);
 	put(b, text);
 	for (uint32_t i = 0; i < o->n_given; i++) {
@@ -40,7 +33,7 @@ static void say_from(const struct model_options *o, const char *path, const stru
 	put(b, ", with types, requests and kinds of computation from ");
 	for (uint32_t i = 0; i < o->n_from; i++) {
 		put(b, i ? ", " : "");
-		put(b, base_name(o->from[i]));
+		put(b, basename(o->from[i]));
 	}
 	buf_put_u8(b, '\0');
 }

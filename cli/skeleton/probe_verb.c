@@ -287,10 +287,9 @@ static int probe(struct probe *p, struct errbuf *err)
 static void name_job(struct result *res)
 {
 	const char *id = getenv("SLURM_JOB_ID");
-	char *end = NULL;
-	unsigned long v = id ? strtoul(id, &end, 10) : 0;
+	long v;
 
-	if (v && !*end && v <= UINT32_MAX)
+	if (id && cli_number(id, 1, UINT32_MAX, &v) == 0)
 		res->job_id = (uint32_t)v;
 }
 
@@ -333,13 +332,9 @@ static int write_record(struct probe *p, int rv, struct errbuf *err)
 /* The directory is named after the traced job. */
 static int job_of(const char *dir, uint32_t *job)
 {
-	const char *base = strrchr(dir, '/');
-	unsigned long v;
-	char *end;
+	long v;
 
-	base = base ? base + 1 : dir;
-	v = strtoul(base, &end, 10);
-	if (end == base || *end || v > UINT32_MAX)
+	if (cli_number(basename(dir), 0, UINT32_MAX, &v) < 0)
 		return -1;
 	*job = (uint32_t)v;
 	return 0;

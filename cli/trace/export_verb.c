@@ -50,20 +50,6 @@ static const char *site_name(void *arg, const struct trace_defs *d, const struct
 
 /* ---- files ---- */
 
-/* heat.ptrace -> heat.json, in the current directory. To be freed. */
-static char *default_output(const struct wish *w)
-{
-	const char *base = strrchr(w->trace, '/');
-	size_t n;
-	char *s;
-
-	base = base ? base + 1 : w->trace;
-	n = strlen(base);
-	if (n > 7 && !strcmp(base + n - 7, ".ptrace"))
-		n -= 7;
-	return asprintf(&s, "%.*s%s", (int)n, base, w->format->suffix) < 0 ? NULL : s;
-}
-
 static int write_file(const struct trace *t, const struct wish *w, const char *path, const struct export_options *o,
 		      struct export_report *report, struct errbuf *err)
 {
@@ -132,7 +118,7 @@ static int export_trace(const struct trace *t, const struct wish *w, const char 
 
 static int run(const struct wish *w)
 {
-	char *path = w->output ? strdup(w->output) : default_output(w);
+	char *path = w->output ? strdup(w->output) : cli_output_name(w->trace, w->format->suffix);
 	struct errbuf err;
 	struct trace *t;
 	int rc;

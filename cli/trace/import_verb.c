@@ -71,8 +71,7 @@ static int check_format(void *args, char *text)
 /* dir/app.txt -> app.ptrace */
 static char *default_output(const char *file)
 {
-	const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
-	const char *dot = strrchr(name, '.');
+	const char *name = basename(file), *dot = strrchr(name, '.');
 	char *out;
 
 	return asprintf(&out, "%.*s.ptrace", dot && dot > name ? (int)(dot - name) : (int)strlen(name), name) < 0 ? NULL : out;

@@ -28,12 +28,9 @@ struct args {
 
 static char *default_output(char *const cmd[])
 {
-	const char *name = command_program(cmd);
 	char *out;
 
-	if (strrchr(name, '/'))
-		name = strrchr(name, '/') + 1;
-	return asprintf(&out, "%s.ptrace", name) < 0 ? NULL : out;
+	return asprintf(&out, "%s.ptrace", basename(command_program(cmd))) < 0 ? NULL : out;
 }
 
 static char *absolute(const char *path)

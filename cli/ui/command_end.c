@@ -11,16 +11,11 @@
 #include "cli/ui/command_end.h"
 #include "cli/ui/mpi_tools.h"
 
-static const char *base_name(const char *path)
-{
-	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-}
-
 /* One of these names, or one of them with a suffix: mpirun.mpich. */
 static bool is_launcher(const char *word)
 {
 	static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun", "srun"};
-	const char *name = base_name(word);
+	const char *name = basename(word);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		size_t n = strlen(names[i]);
@@ -64,7 +59,7 @@ static bool is_hydra(char *const cmd[])
 		snprintf(path, sizeof(path), "%s", launcher);
 	else if (!mpi_in_path(launcher, path, sizeof(path)))
 		return false;
-	return realpath(path, real) && strstr(base_name(real), "hydra");
+	return realpath(path, real) && strstr(basename(real), "hydra");
 }
 
 int command_is_signal(int rc)

@@ -81,7 +81,7 @@ const char *mpi_replay(enum mpi_family family)
 
 void mpi_launcher(const char *mpicc, char *out, size_t size)
 {
-	const char *slash = strrchr(mpicc, '/'), *base = slash ? slash + 1 : mpicc, *cc = strstr(base, "mpicc");
+	const char *cc = strstr(basename(mpicc), "mpicc");
 
 	if (cc)
 		snprintf(out, size, "%.*smpirun%s", (int)(cc - mpicc), mpicc, cc + 5);

@@ -109,9 +109,7 @@ static struct module *find_module(struct symbolizer *s, const struct trace_modul
 
 static const char *basename_of(const char *path)
 {
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash ? slash + 1 : path ? path : "?";
+	return path ? basename(path) : "?";
 }
 
 /* Demangles simple names, without their arguments: _ZN9LAMMPS_NS9CommBrick12forward_commEi becomes

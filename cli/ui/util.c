@@ -215,6 +215,17 @@ double cli_now(void)
 	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
 }
 
+char *cli_output_name(const char *trace, const char *suffix)
+{
+	const char *base = basename(trace);
+	size_t n = strlen(base);
+	char *name;
+
+	if (n > 7 && !strcmp(base + n - 7, ".ptrace"))
+		n -= 7;
+	return asprintf(&name, "%.*s%s", (int)n, base, suffix) < 0 ? NULL : name;
+}
+
 int cli_write_file(const char *path, const void *data, size_t len)
 {
 	char *tmp = NULL;

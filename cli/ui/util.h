@@ -33,6 +33,8 @@ char *cli_locale_dir(void);
 /* Written beside and renamed: a file that is there is whole. "-" is standard output. Returns the exit code, with the message
  * written. */
 int cli_write_file(const char *path, const void *data, size_t len);
+/* dir/heat.ptrace -> heat.html for ".html". The caller frees the name. NULL without memory. */
+char *cli_output_name(const char *trace, const char *suffix);
 
 /* One line that is redrawn, on a terminal only; done = total ends it. */
 void cli_progress(const char *what, double done, double total);

@@ -24,23 +24,9 @@ struct args {
 
 /* ---- where the page goes ---- */
 
-/* Trace's name without directory and .ptrace, with .html; to be freed. */
-static char *default_name(const char *trace)
-{
-	const char *slash = strrchr(trace, '/'), *base = slash ? slash + 1 : trace;
-	size_t n = strlen(base);
-	char *name = NULL;
-
-	if (n > 7 && !strcmp(base + n - 7, ".ptrace"))
-		n -= 7;
-	if (asprintf(&name, "%.*s.html", (int)n, base) < 0)
-		return NULL;
-	return name;
-}
-
 static int write_page(const struct args *o, const struct buf *page)
 {
-	char *own = o->out ? NULL : default_name(o->trace), size[32];
+	char *own = o->out ? NULL : cli_output_name(o->trace, ".html"), size[32];
 	const char *path = o->out ? o->out : own;
 	int rc;
 
