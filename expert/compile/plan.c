@@ -25,6 +25,7 @@ struct planner {
 	struct conjunct cj[MAX_CONJUNCTS];
 	uint32_t n_cj;
 	struct plan_rule *rule;
+	bool failed;               /* no memory for the code of an expression */
 };
 
 static uint32_t vars_of(const struct expr *e)
@@ -115,33 +116,35 @@ static void *room(struct planner *k, size_t n, size_t size)
 	return memory_alloc(&k->p->mem, (n ? n : 1) * size);
 }
 
-/* The conjunction of the conditions in `set`; nothing if the set is empty. */
-static int join_all(struct planner *k, const struct expr **out, const bool *set)
+/* NULL: no expression. */
+static const struct code *code_of(struct planner *k, const struct expr *e)
 {
-	const struct expr *all = NULL;
+	const struct code *c = e ? code_compile(e, &k->p->mem) : NULL;
 
-	for (uint32_t i = 0; i < k->n_cj; i++) {
-		struct expr *and;
-
-		if (!set[i])
-			continue;
-		if (!all) {
-			all = k->cj[i].e;
-			continue;
-		}
-		and = room(k, 1, sizeof(*and));
-		if (!and)
-			return -1;
-		*and = (struct expr){.kind = EX_AND, .type = RT_BOOLEAN, .a = (struct expr *)all, .b = (struct expr *)k->cj[i].e};
-		all = and;
-	}
-	*out = all;
-	return 0;
+	k->failed |= e && !c;
+	return c;
 }
 
-static struct plan_value value_of(const struct expr *e)
+/* The conjunction of the conditions in `set`; NULL if the set is empty. */
+static const struct code *join_all(struct planner *k, const bool *set)
 {
-	return (struct plan_value){.field = e->kind == EX_FIELD, .pattern = e->pattern, .slot = e->slot, .e = e};
+	const struct expr *all = NULL;
+	struct expr and[MAX_CONJUNCTS];
+
+	for (uint32_t i = 0; i < k->n_cj; i++) {
+		if (!set[i])
+			continue;
+		and[i] = (struct expr){.kind = EX_AND, .type = RT_BOOLEAN, .a = (struct expr *)all, .b = (struct expr *)k->cj[i].e};
+		all = all ? &and[i] : k->cj[i].e;
+	}
+	return code_of(k, all);
+}
+
+static struct plan_value value_of(struct planner *k, const struct expr *e)
+{
+	if (e->kind == EX_FIELD)
+		return (struct plan_value){.field = true, .pattern = e->pattern, .slot = e->slot};
+	return (struct plan_value){.code = code_of(k, e)};
 }
 
 /* ---- one look-up ---- */
@@ -204,7 +207,7 @@ static int find_index(struct planner *k, struct plan_pattern *p, const uint32_t 
 	for (uint32_t i = 0; i < n_key; i++) {
 		const struct conjunct *c = &k->cj[key[i]];
 
-		x->key[i] = value_of(side_here(c, p->pattern, known) == 1 ? c->a : c->b);
+		x->key[i] = value_of(k, side_here(c, p->pattern, known) == 1 ? c->a : c->b);
 	}
 	for (uint32_t i = 0; i < n_wild; i++) {
 		const struct conjunct *c = &k->cj[wild[i]];
@@ -213,7 +216,7 @@ static int find_index(struct planner *k, struct plan_pattern *p, const uint32_t 
 		x->wild[i].any = c->any;
 		if (!x->wild[i].stored)
 			x->n_link *= 2;
-		x->wild[i].here = value_of(x->wild[i].stored ? c->a : c->b);
+		x->wild[i].here = value_of(k, x->wild[i].stored ? c->a : c->b);
 	}
 	p->n_link += x->n_link;
 	set_slots(x);
@@ -233,11 +236,11 @@ static int make_step(struct planner *k, struct plan_step *s, uint8_t pattern, ui
 		int here = used[i] ? 0 : side_here(c, pattern, known);
 
 		if (here && c->kind == CJ_EQUAL && n_key < PLAN_MAX_KEYS) {
-			s->key[n_key] = value_of(here == 1 ? c->b : c->a);
+			s->key[n_key] = value_of(k, here == 1 ? c->b : c->a);
 			key[n_key++] = i;
 			used[i] = true;
 		} else if (here && c->kind == CJ_WILD && n_wild < PLAN_MAX_WILDS) {
-			s->wild[n_wild] = value_of(here == 1 ? c->b : c->a);
+			s->wild[n_wild] = value_of(k, here == 1 ? c->b : c->a);
 			wild[n_wild++] = i;
 			used[i] = true;
 		} else if (!used[i] && !(c->vars & ~(known | 1u << pattern))) {
@@ -254,7 +257,8 @@ static int make_step(struct planner *k, struct plan_step *s, uint8_t pattern, ui
 	} else {
 		p->scanned = true;
 	}
-	return join_all(k, &s->rest, now);
+	s->rest = join_all(k, now);
+	return 0;
 }
 
 /* The pattern of which most is known. */
@@ -300,50 +304,84 @@ static int make_steps(struct planner *k, struct plan_pattern *p)
 
 /* ---- a rule ---- */
 
-/* A comparison of a parameter, or a parameter that is true or not. */
+/* A comparison of a parameter with a constant, or a parameter that is true or not. */
+static bool as_range(struct plan_range *t, const struct expr *e)
+{
+	const struct expr *f = e->kind == EX_NOT ? e->a : e;
+	uint8_t kind = e->kind == EX_NOT ? EX_EQ : EX_NE;
+	int64_t k = 0;
+
+	if (f->kind != EX_FIELD) {
+		f = e->a;
+		if (e->kind < EX_EQ || e->kind > EX_GE || f->kind != EX_FIELD || f->type == RT_DOUBLE ||
+		    (e->b->kind != EX_INT && e->b->kind != EX_STRING && e->b->kind != EX_BOOLEAN))
+			return false;
+		kind = e->kind;
+		k = e->b->v.integer;
+	}
+	t->slot = f->slot;
+	t->least = kind == EX_LT || kind == EX_LE ? INT64_MIN : kind == EX_NE || kind == EX_GT ? (int64_t)((uint64_t)k + 1) : k;
+	switch (kind) {
+	case EX_EQ: t->width = 0; return true;
+	case EX_NE: t->width = UINT64_MAX - 1; return true;
+	case EX_LT: t->width = (uint64_t)k - (uint64_t)INT64_MIN - 1; return k != INT64_MIN;
+	case EX_LE: t->width = (uint64_t)k - (uint64_t)INT64_MIN; return true;
+	case EX_GT: t->width = (uint64_t)INT64_MAX - (uint64_t)k - 1; return k != INT64_MAX;
+	default: t->width = (uint64_t)INT64_MAX - (uint64_t)k; return true;
+	}
+}
+
+/* A comparison of two parameters. */
 static bool as_test(struct plan_test *t, const struct expr *e)
 {
 	static const uint8_t holds[] = {[EX_EQ - EX_EQ] = TEST_EQUAL, [EX_NE - EX_EQ] = TEST_LESS | TEST_MORE,
 					[EX_LT - EX_EQ] = TEST_LESS, [EX_LE - EX_EQ] = TEST_LESS | TEST_EQUAL,
 					[EX_GT - EX_EQ] = TEST_MORE, [EX_GE - EX_EQ] = TEST_MORE | TEST_EQUAL};
-	const struct expr *f = e->kind == EX_NOT ? e->a : e;
 
-	*t = (struct plan_test){.constant = true};
-	if (f->kind == EX_FIELD) {
-		t->slot = f->slot;
-		t->holds = e->kind == EX_NOT ? TEST_EQUAL : TEST_LESS | TEST_MORE;
-		return true;
-	}
-	if (e->kind < EX_EQ || e->kind > EX_GE || e->a->kind != EX_FIELD || e->a->type == RT_DOUBLE)
+	if (e->kind < EX_EQ || e->kind > EX_GE || e->a->kind != EX_FIELD || e->b->kind != EX_FIELD || e->a->type == RT_DOUBLE)
 		return false;
-	t->slot = e->a->slot;
-	t->holds = holds[e->kind - EX_EQ];
-	t->constant = e->b->kind == EX_INT || e->b->kind == EX_STRING || e->b->kind == EX_BOOLEAN;
-	if (t->constant)
-		t->k = e->b->v.integer;
-	else
-		t->other = e->b->slot;
-	return t->constant || e->b->kind == EX_FIELD;
+	*t = (struct plan_test){.slot = e->a->slot, .other = e->b->slot, .holds = holds[e->kind - EX_EQ]};
+	return true;
 }
 
-/* Makes tests of the leading simple conditions, so that conditions keep their order. */
+/* May the value be counted as a division by zero? Such a condition is not evaluated where one before it fails. */
+static bool may_divide(const struct expr *e)
+{
+	bool any = e->kind == EX_DIV || e->kind == EX_MOD;
+
+	any = any || (e->a && may_divide(e->a)) || (e->b && may_divide(e->b));
+	for (uint8_t i = 0; i < e->n_arg && !any; i++)
+		any = may_divide(e->arg[i]);
+	return any;
+}
+
+/* Makes tests of the simple conditions. They are tested before all others, up to the first condition that may divide. */
 static int make_filter(struct planner *k, struct plan_pattern *p)
 {
 	bool set[MAX_CONJUNCTS] = {false};
+	struct plan_range *range = room(k, k->n_cj, sizeof(*range));
 	struct plan_test *test = room(k, k->n_cj, sizeof(*test));
-	bool simple = true;
+	bool in_order = false;
 
-	if (!test)
+	if (!range || !test)
 		return -1;
+	p->range = range;
 	p->test = test;
 	for (uint32_t i = 0; i < k->n_cj; i++) {
 		if (k->cj[i].vars != 1u << p->pattern && (k->cj[i].vars || p->pattern))
 			continue;
-		simple = simple && as_test(&test[p->n_test], k->cj[i].e);
-		p->n_test += simple;
-		set[i] = !simple;
+		in_order = in_order || may_divide(k->cj[i].e);
+		if (!in_order && as_range(range, k->cj[i].e))
+			range++;
+		else if (!in_order && as_test(test, k->cj[i].e))
+			test++;
+		else
+			set[i] = true;
 	}
-	return join_all(k, &p->filter, set);
+	p->range_end = range;
+	p->test_end = test;
+	p->filter = join_all(k, set);
+	return 0;
 }
 
 /* Of a group: the key is in `by`. */
@@ -353,13 +391,13 @@ static int make_group(struct planner *k, struct plan_pattern *p, const struct ru
 
 	if (!x)
 		return -1;
-	p->all = src->all;
+	p->all = code_of(k, src->all);
 	x->n_key = src->n_by;
 	x->n_link = 1;
 	x->number = x->seed = k->p->n_index++;
 	x->first_link = p->n_link++ * (uint32_t)LINK_VALUES;
 	for (uint32_t i = 0; i < src->n_by; i++)
-		x->key[i] = value_of(src->by[i]);
+		x->key[i] = value_of(k, src->by[i]);
 	set_slots(x);
 	p->index = x;
 	p->n_index = 1;
@@ -383,7 +421,7 @@ static int make_pattern(struct planner *k, uint32_t rule, uint8_t i)
 	p->owner = k->rule;
 	if (p->waits)
 		k->rule->used[k->rule->n_used++] = i;
-	p->uses = src->uses;
+	p->uses = code_of(k, src->uses);
 	return make_filter(k, p);
 }
 
@@ -435,7 +473,7 @@ static int make_values(struct planner *k, struct plan_action *a)
 	for (uint32_t i = 0; i < a->src->n_set; i++) {
 		const struct plan_value *v = &a->value[i];
 
-		a->value[i] = value_of(a->src->set[i].value);
+		a->value[i] = value_of(k, a->src->set[i].value);
 		if (!v->field)
 			a->compute[a->n_compute++] = i;
 	}
@@ -481,6 +519,8 @@ static void find_pair(struct plan_rule *u)
 	    memcmp(p->index->conjuncts, q->index->conjuncts, sizeof(p->index->conjuncts)))
 		return;
 	p->pair = q->pair = true;
+	p->plain_pair = !p->filter && !p->uses;
+	q->plain_pair = !q->filter && !q->uses;
 	p->partner = q;
 	q->partner = p;
 	p->spills = q->spills = p->waits && q->waits && !p->shared && !q->shared && !p->step->rest && !q->step->rest;
@@ -502,14 +542,14 @@ static int make_rule(struct plan *p, uint32_t i)
 		if (make_pattern(&k, i, n) < 0)
 			return -1;
 	if (src->pattern[0].all)
-		return make_group(&k, &k.rule->pattern[0], &src->pattern[0]) < 0 ? -1 : make_actions(&k);
+		return make_group(&k, &k.rule->pattern[0], &src->pattern[0]) < 0 || make_actions(&k) < 0 || k.failed ? -1 : 0;
 	for (uint8_t n = 0; n < src->n_pattern; n++)
 		if (make_steps(&k, &k.rule->pattern[n]) < 0)
 			return -1;
 	for (uint8_t n = 0; n < src->n_pattern; n++)
 		k.rule->pattern[n].n_link += k.rule->pattern[n].scanned;
 	find_pair(k.rule);
-	return make_actions(&k);
+	return make_actions(&k) < 0 || k.failed ? -1 : 0;
 }
 
 /* ---- all ---- */
@@ -530,10 +570,15 @@ static void mark_modified(struct plan *p)
 			p->rule[i].once |= modified[p->rules->rule[i]->pattern[n].type];
 }
 
+static bool has_tests(const struct plan_pattern *p)
+{
+	return p->range != p->range_end || p->test != p->test_end;
+}
+
 /* States that stand in one pattern whenever they stand in the other, and are asked for by the same parameters there. */
 static bool alike(const struct plan_pattern *a, const struct plan_pattern *b)
 {
-	if (!a->is_state || a->pair || b->pair || a->scanned || b->scanned || a->n_test + b->n_test || a->filter || b->filter ||
+	if (!a->is_state || a->pair || b->pair || a->scanned || b->scanned || has_tests(a) || has_tests(b) || a->filter || b->filter ||
 	    a->n_index != b->n_index || !a->n_index)
 		return false;
 	for (uint32_t i = 0; i < a->n_index; i++) {

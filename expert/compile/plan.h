@@ -13,21 +13,26 @@
 #ifndef PRECEDENT_EXPERT_PLAN_H
 #define PRECEDENT_EXPERT_PLAN_H
 
-#include "expert/compile/entry.h"
+#include "expert/compile/code.h"
 
 #define PLAN_MAX_KEYS  8
 #define PLAN_QUICK_KEYS 4 /* that a queue has in itself */
 #define PLAN_MAX_WILDS 3 /* 2^3 ways to leave parts of a key out */
 #define PLAN_MAX_PARTS (PLAN_MAX_KEYS + PLAN_MAX_WILDS)
 
-/* A comparison of a parameter with a parameter or a constant: it holds when the bit of how they stand is in `holds`. */
+/* A comparison of a parameter with a constant: least <= value <= least + width, where the sum wraps around. */
+struct plan_range {
+	int64_t least;
+	uint64_t width;
+	uint16_t slot;
+};
+
+/* A comparison of two parameters: it holds when the bit of how they stand is in `holds`. */
 enum { TEST_LESS = 1, TEST_EQUAL = 2, TEST_MORE = 4 };
 
 struct plan_test {
 	uint16_t slot, other;
 	uint8_t holds;
-	bool constant;
-	int64_t k;
 };
 
 /* A parameter that a new structure takes over as it is. */
@@ -45,7 +50,7 @@ struct plan_value {
 	bool field;
 	uint8_t pattern;
 	uint16_t slot;
-	const struct expr *e;
+	const struct code *code; /* of another expression */
 };
 
 /* A part of a key that need not be equal where one side, here or there, is `any`. */
@@ -79,7 +84,7 @@ struct plan_step {
 	uint8_t pattern;
 	int index;                       /* of the pattern; -1: all that wait */
 	bool quick;                      /* by parameters alone, of which both sides have a few */
-	const struct expr *rest;         /* what can be asked now; NULL: nothing */
+	const struct code *rest;         /* what can be asked now; NULL: nothing */
 	struct plan_value key[PLAN_MAX_KEYS], wild[PLAN_MAX_WILDS]; /* what is asked for, of patterns that are known */
 };
 
@@ -91,6 +96,7 @@ struct plan_pattern {
 	bool passes;                     /* an event of one cycle: is put into queues when somebody asks for it */
 	bool pair;                       /* one of two patterns that look each other up by one key */
 	bool spills;                     /* ... and that no other rule uses: an entry that waits here can wait in a file */
+	bool plain_pair;                 /* ... and `filter` and `uses` are NULL */
 	const struct plan_pattern *partner; /* ... the other one */
 	uint32_t index_number;           /* ... and of its one index */
 	uint32_t number;                 /* over all */
@@ -100,9 +106,9 @@ struct plan_pattern {
 	uint32_t n_link;
 	bool alias;                      /* it shares the queues of an earlier pattern of the type that is alike */
 	bool scanned;                    /* some rule looks through all that wait: their queue is the last link */
-	const struct plan_test *test;    /* the first conditions of the filter; `filter` is the rest */
-	uint32_t n_test;
-	const struct expr *filter, *uses, *all; /* NULL: none */
+	const struct plan_range *range, *range_end; /* conditions of the filter, ... */
+	const struct plan_test *test, *test_end;    /* ... and more; `filter` is the rest */
+	const struct code *filter, *uses, *all; /* NULL: none */
 	struct plan_index *index;
 	uint32_t n_index;
 	struct plan_step *step;          /* n_pattern - 1, when this one is filled last */

@@ -147,26 +147,26 @@ static int join_group(struct engine *e, const struct plan_pattern *p, struct ent
 
 /* ---- the cycle ---- */
 
-static inline bool test_holds(const struct plan_test *t, const union rules_value *v)
-{
-	int64_t a = v[t->slot].i, b = t->constant ? t->k : v[t->other].i;
-
-	return t->holds >> ((a > b) - (a < b) + 1) & 1;
-}
-
 static inline bool tests_hold(const struct plan_pattern *p, const union rules_value *v)
 {
-	for (uint32_t i = 0; i < p->n_test; i++)
-		if (!test_holds(&p->test[i], v))
+	for (const struct plan_range *t = p->range; t < p->range_end; t++)
+		if ((uint64_t)v[t->slot].i - (uint64_t)t->least > t->width)
 			return false;
+	for (const struct plan_test *t = p->test; t < p->test_end; t++) {
+		int64_t a = v[t->slot].i, b = v[t->other].i;
+
+		if (!(t->holds >> ((a > b) - (a < b) + 1) & 1))
+			return false;
+	}
 	return true;
 }
 
-/* Presents x to a pattern. Returns 1 if x was put into the pattern's queues, 0 if it does not wait there, -1 on error. */
+/* Presents x, for which the tests hold, to a pattern. Returns 1 if x was put into the pattern's queues, 0 if it does
+ * not wait there, -1 on error. */
 static inline int present(struct engine *e, const struct plan_pattern *p, struct entry *x)
 {
-	if ((p->waits && x->consumed) || !tests_hold(p, x->v))
-		return 0;
+	if (p->plain_pair)
+		return engine_join_pair(e, p, x);
 	e->bound[p->pattern] = x;
 	e->frame.bound = e->bound;
 	if (p->filter && !eval(p->filter, &e->frame).i)
@@ -203,13 +203,17 @@ static int activate(struct engine *e, struct entry *x)
 		if (ages_add(&e->ages, x) < 0)
 			return err_set(e->err, "no memory for what the rules remember");
 	}
-	for (uint32_t i = 0; i < t->n_pattern && !x->gone && !x->queued; i++) {
-		int rv = present(e, t->pattern[i], x);
+	for (uint32_t i = 0; i < t->n_pattern; i++) {
+		const struct plan_pattern *p = t->pattern[i];
+		bool fits = !(x->consumed && p->waits) && tests_hold(p, x->v);
+		int rv = fits ? present(e, p, x) : 0;
 
 		if (rv < 0)
 			return -1;
 		if (rv == 0 && x->n_linked)
-			queues_remove(e, t->pattern[i], x); /* as it is now it waits there no longer */
+			queues_remove(e, p, x); /* as it is now it waits there no longer */
+		if (fits && (x->gone || x->queued)) /* by a rule that has fired */
+			break;
 	}
 	return 0;
 }

@@ -273,7 +273,7 @@ static inline union rules_value engine_value(struct engine *e, const struct plan
 	if (v->field)
 		return bound[v->pattern]->v[v->slot];
 	e->frame.bound = bound;
-	return eval(v->e, &e->frame);
+	return eval(v->code, &e->frame);
 }
 
 /* ---- join.c ---- */

@@ -31,36 +31,9 @@ static int64_t divide(int64_t a, int64_t b, bool rest, struct eval_frame *f)
 	return rest ? a % b : a / b;
 }
 
-static inline int64_t of_integers(uint8_t kind, int64_t a, int64_t b, struct eval_frame *f)
+static int64_t absolute(int64_t a)
 {
-	switch (kind) {
-	case EX_EQ: return a == b;
-	case EX_NE: return a != b;
-	case EX_LT: return a < b;
-	case EX_LE: return a <= b;
-	case EX_GT: return a > b;
-	case EX_GE: return a >= b;
-	case EX_ADD: return WRAP(a, +, b);
-	case EX_SUB: return WRAP(a, -, b);
-	case EX_MUL: return WRAP(a, *, b);
-	default: return divide(a, b, kind == EX_MOD, f);
-	}
-}
-
-static union rules_value of_doubles(uint8_t kind, double a, double b)
-{
-	switch (kind) {
-	case EX_EQ: return (union rules_value){.i = a == b};
-	case EX_NE: return (union rules_value){.i = a != b};
-	case EX_LT: return (union rules_value){.i = a < b};
-	case EX_LE: return (union rules_value){.i = a <= b};
-	case EX_GT: return (union rules_value){.i = a > b};
-	case EX_GE: return (union rules_value){.i = a >= b};
-	case EX_ADD: return (union rules_value){.d = a + b};
-	case EX_SUB: return (union rules_value){.d = a - b};
-	case EX_MUL: return (union rules_value){.d = a * b};
-	default: return (union rules_value){.d = a / b};
-	}
+	return a < 0 ? WRAP(0, -, a) : a;
 }
 
 /* ---- text ---- */
@@ -91,14 +64,14 @@ static const char *print_value(char *s, size_t size, union rules_value v, uint8_
 	}
 }
 
-static __attribute__((noinline)) union rules_value eval_template(const struct expr *e, struct eval_frame *f)
+static __attribute__((noinline)) union rules_value eval_text(const struct code *c, struct eval_frame *f)
 {
 	char text[TEXT_MAX], piece[64];
 	size_t n = 0;
 	uint32_t id;
 
-	for (uint8_t i = 0; i < e->n_arg; i++) {
-		const char *s = print_value(piece, sizeof(piece), eval(e->arg[i], f), e->arg[i]->type, f->text);
+	for (uint16_t i = 0; i < c->slot; i++) {
+		const char *s = print_value(piece, sizeof(piece), eval(c->piece[i], f), c->piece[i]->type, f->text);
 		size_t len = strlen(s);
 
 		len = len < TEXT_MAX - n ? len : TEXT_MAX - n;
@@ -110,136 +83,130 @@ static __attribute__((noinline)) union rules_value eval_template(const struct ex
 	return (union rules_value){.i = id == UINT32_MAX ? 0 : id};
 }
 
-/* ---- functions ---- */
+/* ---- functions over a group ---- */
 
-static union rules_value eval_group(const struct expr *e, struct eval_frame *outer);
-
-/* Values of the functions over the group in e. */
-static void eval_inner(const struct expr *e, struct eval_frame *outer, struct eval_inner *inner, uint32_t *n)
+static __attribute__((noinline)) union rules_value eval_group(const struct code_group *g, struct eval_frame *outer)
 {
-	if (e->kind == EX_CALL && e->fn >= EF_G_MIN) {
-		inner[(*n)++] = (struct eval_inner){.e = e, .v = eval_group(e, outer)};
-		return;
-	}
-	if (e->a)
-		eval_inner(e->a, outer, inner, n);
-	if (e->b)
-		eval_inner(e->b, outer, inner, n);
-	for (uint8_t i = 0; i < e->n_arg; i++)
-		eval_inner(e->arg[i], outer, inner, n);
-}
-
-/* fn(value) or fn(key, value) over the members for which `where` holds. */
-static __attribute__((noinline)) union rules_value eval_group(const struct expr *e, struct eval_frame *outer)
-{
-	struct eval_inner inner[RULES_MAX_NESTED];
+	union rules_value inner[RULES_MAX_NESTED];
 	struct entry *bound[1];
 	struct eval_frame f = *outer;
-	bool real = e->n_arg && e->arg[0]->type == RT_DOUBLE, found = false;
+	bool found = false;
 	union rules_value best = {0}, best_key = {0};
 	uint64_t n = 0;
 
+	for (uint32_t i = 0; i < g->n_inner; i++)
+		inner[i] = eval_group(g->inner[i]->group, outer);
 	f.bound = bound;
 	f.inner = inner;
-	f.n_inner = 0;
-	for (uint8_t i = 0; i < e->n_arg; i++)
-		eval_inner(e->arg[i], outer, inner, &f.n_inner);
-	if (e->where)
-		eval_inner(e->where, outer, inner, &f.n_inner);
 	for (uint32_t i = 0; i < outer->n_member; i++) {
 		union rules_value key;
 		bool more;
 
 		bound[0] = outer->member[i];
-		if (e->where && !eval(e->where, &f).i)
+		if (g->where && !eval(g->where, &f).i)
 			continue;
 		n++;
-		if (e->fn == EF_G_COUNT)
+		if (g->fn == EF_G_COUNT)
 			continue;
-		key = eval(e->arg[0], &f);
-		if (e->fn == EF_G_SUM || e->fn == EF_G_MEAN) {
-			if (real)
+		key = eval(g->key, &f);
+		if (g->fn == EF_G_SUM || g->fn == EF_G_MEAN) {
+			if (g->real)
 				best.d += key.d;
 			else
 				best.i = WRAP(best.i, +, key.i);
 			continue;
 		}
-		more = real ? key.d > best_key.d : key.i > best_key.i;
-		if (found && (e->fn == EF_G_MIN || e->fn == EF_G_AT_MIN))
-			more = real ? key.d < best_key.d : key.i < best_key.i;
+		more = g->real ? key.d > best_key.d : key.i > best_key.i;
+		if (found && (g->fn == EF_G_MIN || g->fn == EF_G_AT_MIN))
+			more = g->real ? key.d < best_key.d : key.i < best_key.i;
 		if (found && !more)
 			continue;
 		found = true;
 		best_key = key;
-		best = e->n_arg > 1 ? eval(e->arg[1], &f) : key;
+		best = g->value != g->key ? eval(g->value, &f) : key;
 	}
 	outer->failed |= f.failed;
-	if (e->fn == EF_G_COUNT)
+	if (g->fn == EF_G_COUNT)
 		best.i = (int64_t)n;
-	if (e->fn == EF_G_MEAN)
+	if (g->fn == EF_G_MEAN)
 		best.d = n ? best.d / (double)n : 0;
 	return best;
 }
 
-/* As eval(), without a call for a parameter or an integer. */
-static inline union rules_value operand(const struct expr *e, struct eval_frame *f)
+/* ---- all ---- */
+
+#define A       eval(c->a, f).i
+#define B       eval(c->b, f).i
+#define PARAM_A f->bound[c->pattern]->v[c->slot].i
+#define PARAM_B f->bound[c->b_pattern]->v[c->b_slot].i
+#define WHOLE_FORM(whole, form, first, second, value) \
+	case CODE_WHOLE(whole, form): { \
+		int64_t a = first, b = second; \
+		return (union rules_value){.i = value}; \
+	}
+#define WHOLE(whole, value) \
+	WHOLE_FORM(whole, CF_NN, A, B, value) \
+	WHOLE_FORM(whole, CF_NP, A, PARAM_B, value) \
+	WHOLE_FORM(whole, CF_NC, A, c->k.i, value) \
+	WHOLE_FORM(whole, CF_PP, PARAM_A, PARAM_B, value) \
+	WHOLE_FORM(whole, CF_PC, PARAM_A, c->k.i, value)
+#define REAL(op, member, value) \
+	case op: { \
+		double a = eval(c->a, f).d, b = eval(c->b, f).d; \
+		return (union rules_value){.member = value}; \
+	}
+
+union rules_value eval(const struct code *c, struct eval_frame *f)
 {
-	if (e->kind == EX_FIELD)
-		return f->bound[e->pattern]->v[e->slot];
-	if (e->kind == EX_INT)
-		return (union rules_value){.i = e->v.integer};
-	return eval(e, f);
-}
-
-static union rules_value eval_call(const struct expr *e, struct eval_frame *f)
-{
-	bool real = e->type == RT_DOUBLE;
-	union rules_value v;
-
-	if (e->fn >= EF_G_MIN) {
-		for (uint32_t i = 0; i < f->n_inner; i++)
-			if (f->inner[i].e == e)
-				return f->inner[i].v;
-		return eval_group(e, f);
+	for (;;) {
+		switch (c->op) {
+		case OP_CONSTANT: return c->k;
+		case OP_PARAMETER: return f->bound[c->pattern]->v[c->slot];
+		case OP_AND:
+			if (!A)
+				return (union rules_value){.i = false};
+			c = c->b;
+			continue;
+		case OP_OR:
+			if (A)
+				return (union rules_value){.i = true};
+			c = c->b;
+			continue;
+		WHOLE(CW_EQ, a == b)
+		WHOLE(CW_NE, a != b)
+		WHOLE(CW_LT, a < b)
+		WHOLE(CW_LE, a <= b)
+		WHOLE(CW_GT, a > b)
+		WHOLE(CW_GE, a >= b)
+		WHOLE(CW_ADD, WRAP(a, +, b))
+		WHOLE(CW_SUB, WRAP(a, -, b))
+		WHOLE(CW_MUL, WRAP(a, *, b))
+		WHOLE(CW_MIN, b < a ? b : a)
+		WHOLE(CW_MAX, b > a ? b : a)
+		REAL(OP_EQ_D, i, a == b)
+		REAL(OP_NE_D, i, a != b)
+		REAL(OP_LT_D, i, a < b)
+		REAL(OP_LE_D, i, a <= b)
+		REAL(OP_GT_D, i, a > b)
+		REAL(OP_GE_D, i, a >= b)
+		REAL(OP_ADD_D, d, a + b)
+		REAL(OP_SUB_D, d, a - b)
+		REAL(OP_MUL_D, d, a * b)
+		REAL(OP_DIVIDE_D, d, a / b)
+		REAL(OP_MIN_D, d, b < a ? b : a)
+		REAL(OP_MAX_D, d, b > a ? b : a)
+		case OP_NOT: return (union rules_value){.i = !A};
+		case OP_NEGATE: return (union rules_value){.i = WRAP(0, -, A)};
+		case OP_NEGATE_D: return (union rules_value){.d = -eval(c->a, f).d};
+		case OP_ABS: return (union rules_value){.i = absolute(A)};
+		case OP_ABS_D: return (union rules_value){.d = fabs(eval(c->a, f).d)};
+		case OP_TO_DOUBLE: return (union rules_value){.d = (double)A};
+		case OP_TO_INTEGER: return (union rules_value){.i = to_integer(eval(c->a, f).d)};
+		case OP_DIVIDE: return (union rules_value){.i = divide(A, B, false, f)};
+		case OP_REST: return (union rules_value){.i = divide(A, B, true, f)};
+		case OP_INNER: return f->inner[c->slot];
+		case OP_GROUP: return eval_group(c->group, f);
+		default: return eval_text(c, f);
+		}
 	}
-	v = operand(e->arg[0], f);
-	if (e->fn == EF_ABS && real)
-		v.d = fabs(v.d);
-	else if (e->fn == EF_ABS && v.i < 0)
-		v.i = WRAP(0, -, v.i);
-	if ((e->fn == EF_INT || e->fn == EF_TIME) && e->arg[0]->type == RT_DOUBLE)
-		v.i = to_integer(v.d);
-	for (uint8_t i = 1; i < e->n_arg; i++) {
-		union rules_value w = operand(e->arg[i], f);
-		bool less = real ? w.d < v.d : w.i < v.i, more = real ? w.d > v.d : w.i > v.i;
-
-		if (e->fn == EF_MIN ? less : more)
-			v = w;
-	}
-	return v;
-}
-
-union rules_value eval(const struct expr *e, struct eval_frame *f)
-{
-	union rules_value a, b;
-
-	switch (e->kind) {
-	case EX_FIELD: return f->bound[e->pattern]->v[e->slot];
-	case EX_INT: case EX_BOOLEAN: case EX_STRING: return (union rules_value){.i = e->v.integer};
-	case EX_DOUBLE: return (union rules_value){.d = e->v.real};
-	case EX_CALL: return eval_call(e, f);
-	case EX_TEMPLATE: return eval_template(e, f);
-	default: a = operand(e->a, f);
-	}
-	switch (e->kind) {
-	case EX_AND: return a.i ? operand(e->b, f) : a;
-	case EX_OR: return a.i ? a : operand(e->b, f);
-	case EX_NOT: return (union rules_value){.i = !a.i};
-	case EX_CONVERT: return (union rules_value){.d = (double)a.i};
-	case EX_NEGATE: return e->type == RT_DOUBLE ? (union rules_value){.d = -a.d} : (union rules_value){.i = WRAP(0, -, a.i)};
-	default: b = operand(e->b, f);
-	}
-	if (e->a->type == RT_DOUBLE)
-		return of_doubles(e->kind, a.d, b.d);
-	return (union rules_value){.i = of_integers(e->kind, a.i, b.i, f)};
 }

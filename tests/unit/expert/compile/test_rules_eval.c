@@ -279,7 +279,7 @@ static void compare(struct world *w, const struct expr *e)
 	change_values(w);
 	w->zero_divisions = 0;
 	expected = meaning(w, e);
-	got = eval(e, &f);
+	got = eval(code_compile(e, &w->mem), &f);
 	assert_true(same(expected, got, e->type));
 	assert_int_equal(w->zero_divisions, divisions);
 	assert_false(f.failed);

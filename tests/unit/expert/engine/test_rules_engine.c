@@ -423,6 +423,37 @@ static void test_values(void **state)
 	}
 }
 
+/* Comparisons of a parameter with a constant, which a pattern makes without code, at the ends of their ranges. */
+static void test_comparisons(void **state)
+{
+	static const char *const op[] = {"==", "!=", "<", "<=", ">", ">="};
+	static const int64_t k[] = {0, 5, INT64_MAX};
+	static const int tag[] = {INT32_MIN, -1, 0, 1, 4, 5, 6, INT32_MAX};
+	char rules[8192] = "defstruct observation met \"\" param rule type int;\n", want[1024];
+	size_t n = strlen(rules);
+	struct rig g;
+
+	(void)state;
+	for (int i = 0; i < 18; i++)
+		n += (size_t)snprintf(rules + n, sizeof(rules) - n,
+				      "defrule \"\" struct s type function_call_send_operation where s.tag %s %lld assert met(rule = %d);\n",
+				      op[i % 6], (long long)k[i / 6], i);
+	rig_open(&g, rules, NULL);
+	for (size_t t = 0; t < sizeof(tag) / sizeof(*tag); t++) {
+		*want = '\0';
+		for (int i = 0; i < 18; i++) {
+			const int64_t b = k[i / 6];
+			const bool holds[] = {tag[t] == b, tag[t] != b, tag[t] < b, tag[t] <= b, tag[t] > b, tag[t] >= b};
+
+			if (holds[i % 6])
+				snprintf(want + strlen(want), sizeof(want) - strlen(want), "met rule=%d\n", i);
+		}
+		rig_send(&g, 0, (uint64_t)t, 1, 1, tag[t], 0);
+		LINE(&g, want);
+	}
+	rig_close(&g);
+}
+
 static void test_text(void **state)
 {
 	struct rig g;
@@ -613,6 +644,7 @@ int main(void)
 	    cmocka_unit_test(test_group),	  cmocka_unit_test(test_states),
 	    cmocka_unit_test(test_optional), cmocka_unit_test(test_events_are_gone), cmocka_unit_test(test_three),
 	    cmocka_unit_test(test_values),	  cmocka_unit_test(test_text),
+	    cmocka_unit_test(test_comparisons),
 	    cmocka_unit_test(test_untimed),	  cmocka_unit_test(test_loops),
 	    cmocka_unit_test(test_combinations),  cmocka_unit_test(test_dropped),
 	    cmocka_unit_test(test_over_age),
