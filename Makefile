@@ -187,7 +187,7 @@ $(B)/libprecedent_model_load.a: $(call obj,model/api/load/load.c)
 # Tracers, one per MPI library, of the same sources: TRACER_RULES(openmpi). They never depend on libmpi, carry their own
 # zstd, hidden, and their own copies of what they share with the rest: never with a sanitizer, which a preloaded library
 # cannot bring.
-TRACER_SHARED := common/buf.o common/errbuf.o $(patsubst %,trace/format/%.o,defs defs_journal ends fold hist levels page \
+TRACER_SHARED := common/buf.o common/clean.o common/errbuf.o $(patsubst %,trace/format/%.o,defs defs_journal ends fold hist levels page \
                    samples sigtable stop times words writer)
 # Wrappers have no canary: every call of a program goes through one, and they copy nothing into arrays on the stack.
 define TRACER_RULES

@@ -93,9 +93,9 @@ static int no_such_verb(const char *word)
 		}
 	}
 	if (meant)
-		fprintf(stderr, "precedent: there is no verb '%s'; did you mean '%s'? 'precedent --help' lists them\n", word, meant);
+		fprintf(stderr, "precedent: there is no verb '%s'; did you mean '%s'? 'precedent --help' lists them\n", cli_shown(word), meant);
 	else
-		fprintf(stderr, "precedent: there is no verb '%s'; 'precedent --help' lists them\n", word);
+		fprintf(stderr, "precedent: there is no verb '%s'; 'precedent --help' lists them\n", cli_shown(word));
 	return 2;
 }
 
@@ -125,7 +125,7 @@ static int verb_help(int argc, char **argv)
 		return written(0);
 	}
 	if (argc > 1) {
-		fprintf(stderr, "precedent help: one verb at a time, not '%s' too\n", argv[1]);
+		fprintf(stderr, "precedent help: one verb at a time, not '%s' too\n", cli_shown(argv[1]));
 		return 2;
 	}
 	return verb_run(2, asked);

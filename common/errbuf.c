@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "common/clean.h"
 #include "common/errbuf.h"
 
 int err_set(struct errbuf *errp, const char *fmt, ...)
@@ -16,6 +17,7 @@ int err_set(struct errbuf *errp, const char *fmt, ...)
 		va_start(ap, fmt);
 		vsnprintf(errp->text, sizeof(errp->text), fmt, ap);
 		va_end(ap);
+		clean_line(errp->text);
 	}
 	errno = saved;
 	return -1;
@@ -35,6 +37,7 @@ int err_prefix(struct errbuf *errp, const char *fmt, ...)
 		va_end(ap);
 		if (n >= 0 && (size_t)n < sizeof(errp->text))
 			snprintf(errp->text + n, sizeof(errp->text) - (size_t)n, ": %.400s", old.text);
+		clean_line(errp->text);
 	}
 	errno = saved;
 	return -1;

@@ -6,6 +6,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "common/clean.h"
 #include "common/log.h"
 
 /* Set by log_open before any thread starts; read by all. */
@@ -80,10 +81,7 @@ void log_msg(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	for (char *p = text; *p; p++) {
-		if ((unsigned char)*p < ' ' && *p != '\t')
-			*p = ' ';
-	}
+	clean_line(text);
 	if (log_where == LOG_TARGET_SYSLOG)
 		syslog(levels[level].priority, "%s", text);
 	else

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clean.h"
 #include "common/inject.h"
 #include "common/log.h"
 #include "plugin/decide.h"
@@ -343,7 +344,7 @@ static void mark_environment(job_desc_msg_t *desc, bool trace)
 
 static void write_descriptor(job_desc_msg_t *desc, const struct decision *d, char **err_msg)
 {
-	char comment[COMMENT_TEXT_MAX];
+	char comment[COMMENT_TEXT_MAX], message[DECIDE_MESSAGE_MAX];
 
 	mark_environment(desc, d->trace);
 	if (d->act == ACT_NONE)
@@ -355,7 +356,7 @@ static void write_descriptor(job_desc_msg_t *desc, const struct decision *d, cha
 	if (comment_format(&d->comment, comment, sizeof(comment)) > 0)
 		append_string(&desc->admin_comment, " | ", comment);
 	if (d->message[0] && err_msg)
-		append_string(err_msg, "\n", d->message);
+		append_string(err_msg, "\n", clean_copy(message, sizeof(message), d->message));
 }
 
 /* ---- entry points ---- */

@@ -8,6 +8,7 @@
 #include "cli/jobs/query.h"
 #include "cli/jobs/query_print.h"
 #include "cli/ui/util.h"
+#include "common/clean_json.h"
 
 static void cost_line(const char *user, const char *partition, const json_t *row)
 {
@@ -60,6 +61,7 @@ static json_t *cost_load(const char *path)
 		json_decref(answer);
 		answer = NULL;
 	}
+	clean_json_all(answer);
 	return answer;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
+#include "common/clean_json.h"
 #include "common/conf.h"
 
 static int print_json(const struct precedent_conf *c)
@@ -17,7 +18,7 @@ static int print_json(const struct precedent_conf *c)
 		json_array_append_new(cand, json_string(c->candidates[i].name));
 	for (size_t i = 0; i < c->n_costs; i++)
 		json_object_set_new(costs, c->costs[i].candidate, json_real(c->costs[i].per_node_hour));
-	root = json_pack("{s:s?, s:s, s:o, s:f, s:I, s:f, s:f, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:i, s:s, s:s, s:o}", "file", c->file, "mode",
+	root = json_pack("{s:o, s:s, s:o, s:f, s:I, s:f, s:f, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:i, s:s, s:s, s:o}", "file", clean_json(c->file), "mode",
 			 mode_name(c->mode), "candidates", cand, "margin", c->margin, "min_limit_min",
 			 (json_int_t)c->min_limit_min, "probe_budget", c->probe_budget, "probe_seconds",
 			 c->probe_seconds, "spool_dir", c->spool_dir, "local_dir", c->local_dir, "scratch_dir", c->scratch_dir, "state_dir", c->state_dir, "install_dir",
@@ -37,7 +38,7 @@ static int print_json(const struct precedent_conf *c)
 
 static int print_text(const struct precedent_conf *c)
 {
-	printf("%s: good\n", c->file ? c->file : "no configuration file: these are the defaults");
+	printf("%s: good\n", c->file ? cli_shown(c->file) : "no configuration file: these are the defaults");
 	printf("  mode          %s\n", mode_name(c->mode));
 	for (size_t i = 0; i < c->n_partition_modes; i++)
 		printf("  mode on %-5s %s\n", c->partition_modes[i].partition, mode_name(c->partition_modes[i].mode));

@@ -23,6 +23,7 @@
 #include "cli/ui/node_class.h"
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
+#include "common/clean.h"
 #include "common/conf.h"
 #include "common/duration.h"
 #include "common/inject.h"
@@ -58,6 +59,7 @@ static void find(struct doctor *d, enum verdict v, const char *what, const char 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	clean_line(text);
 	if ((int)v > d->worst)
 		d->worst = v;
 	if (d->json)

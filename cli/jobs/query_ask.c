@@ -9,6 +9,7 @@
 #include "cli/jobs/query.h"
 #include "cli/jobs/query_print.h"
 #include "cli/ui/util.h"
+#include "common/clean_json.h"
 #include "common/conf.h"
 #include "predictor/query/query.h"
 #include "predictor/cluster/slurm_conf.h"
@@ -42,6 +43,7 @@ json_t *query_ask(json_t *request)
 		goto out;
 	}
 	answer = json_loads(reply, JSON_REJECT_DUPLICATES, NULL);
+	clean_json_all(answer);
 	if (!json_is_object(answer)) {
 		cli_fail("precedentd at %s:%u gave no JSON object", server.host, server.port);
 		json_decref(answer);
@@ -78,6 +80,7 @@ json_t *query_load(const char *path, const char *verb, const char *member)
 	}
 	if (f)
 		fclose(f);
+	clean_json_all(answer);
 	return answer;
 }
 

@@ -163,10 +163,7 @@ static int read_marks(const char *dir, int rc, struct stop_marks *m, struct errb
 	}
 	text = read_file(dir, STOP_REFUSED_NAME, &len);
 	if (text) {
-		for (char *c = text; *c; c++)
-			if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e)
-				*c = '\0';
-		err_set(err, "%.400s", text);
+		err_set(err, "%.*s", (int)strcspn(text, "\n"), text);
 	} else if (rc >= 0) {
 		err_set(err, "the program ended before the place where it was to stop (exit status %d)", rc);
 	}

@@ -17,6 +17,7 @@
 #include "cli/ui/command_end.h"
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
+#include "common/clean_json.h"
 #include "common/duration.h"
 #include "predictor/estimate/estimate.h"
 #include "cli/skeleton/calibration.h"
@@ -62,7 +63,7 @@ static int print_json(const struct prediction *p, const struct args *o)
 			      (json_int_t)f->events, "length", (json_int_t)f->length, "same_machine", (int)p->here);
 
 	if (f->interpreted[0])
-		json_object_set_new(j, "interpreted", json_string(f->interpreted));
+		json_object_set_new(j, "interpreted", clean_json(f->interpreted));
 	if (p->have_partial)
 		json_object_set_new(j, "partial", json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "predicted_s",
 							    p->partial.whole_s, "lo_s", p->partial.lo_s, "hi_s",
@@ -151,7 +152,7 @@ static int predict_in(const char *dir, const char *trace, char *const cmd[], con
 	    skeleton_prepare(skel, NULL, facts.interpreted, sizeof(facts.interpreted), &err) < 0)
 		return cli_fail("%s", err.text);
 	if (facts.interpreted[0])
-		fprintf(stderr, "precedent: the skeleton is interpreted: %s\n", facts.interpreted);
+		fprintf(stderr, "precedent: the skeleton is interpreted: %s\n", cli_shown(facts.interpreted));
 	struct skeleton_launch how = {.launcher = "mpirun", .n_ranks = facts.n_ranks, .calibrate = !o->calibration,
 				      .interpret = facts.interpreted[0] != '\0', .scratch = o->scratch, .log = o->keep ? log : NULL,
 				      .limit_s = 300 + 50 * o->seconds};
@@ -204,7 +205,7 @@ static int predict(const char *trace, char *const cmd[], const struct args *o)
 	if (!rc)
 		rc = predict_in(dir, trace, cmd, o);
 	if (o->keep)
-		fprintf(stderr, "precedent: kept in %s\n", dir);
+		fprintf(stderr, "precedent: kept in %s\n", cli_shown(dir));
 	else
 		cli_remove_dir(dir);
 	free(dir);

@@ -8,6 +8,7 @@
 #include "cli/skeleton/skeleton.h"
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
+#include "common/clean_json.h"
 #include "skelgen/contract/repeats.h"
 #include "skelgen/merge/verify.h"
 #include "skelgen/pipeline.h"
@@ -20,7 +21,7 @@ static int print_facts(const struct skeleton_facts *f, const char *dir, bool jso
 	char n[32], l[32], s[32], p[32];
 
 	if (json) {
-		json_t *o = json_pack("{s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:i, s:s}", "dir", dir, "ranks", (int)f->n_ranks,
+		json_t *o = json_pack("{s:o, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:i, s:s}", "dir", clean_json(dir), "ranks", (int)f->n_ranks,
 				      "events", (json_int_t)f->events, "length", (json_int_t)f->length, "traced_s",
 				      f->mpi_s, "computed_s", f->computed_s, "delayed_s", f->delayed_s, "planned_s", f->planned_s,
 				      "confidence", f->confidence, "buffered", (int)f->buffered, "hash", f->hash);
@@ -30,6 +31,7 @@ static int print_facts(const struct skeleton_facts *f, const char *dir, bool jso
 		json_decref(o);
 		return 0;
 	}
+	dir = cli_shown(dir);
 	printf("%s: %s calls of %u ranks in %s lines; %s traced, about %s to run; confidence %.0f %%\n", dir,
 	       cli_thousands(n, sizeof(n), f->events), f->n_ranks, cli_thousands(l, sizeof(l), f->length),
 	       cli_seconds(s, sizeof(s), f->mpi_s), cli_seconds(p, sizeof(p), f->planned_s), f->confidence * 100);
@@ -122,6 +124,7 @@ static void print_verified(const char *path, const struct skel_tree *tree, const
 {
 	char n[32], k[32];
 
+	path = cli_shown(path);
 	printf("%s: lossless: %s calls of %u ranks are exactly what the tree of %llu calls expands to\n", path,
 	       cli_thousands(n, sizeof(n), rep->events), rep->ranks, (unsigned long long)skel_tree_length(tree));
 	if (rooms->n_short)

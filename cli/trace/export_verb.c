@@ -82,7 +82,7 @@ static void say(const char *path, const struct export_report *r, bool imported)
 {
 	char a[32], b[32], c[32];
 
-	printf("%s: %s %s", path, cli_thousands(a, sizeof(a), r->events), imported ? "spans" : "calls");
+	printf("%s: %s %s", cli_shown(path), cli_thousands(a, sizeof(a), r->events), imported ? "spans" : "calls");
 	if (r->messages)
 		printf(", %s messages", cli_thousands(b, sizeof(b), r->messages));
 	if (r->untimed)

@@ -88,7 +88,7 @@ static void describe(const struct args *a, const struct columns14_report *r, dou
 {
 	char n[32], m[32], rec[32], took[32];
 
-	fprintf(stderr, "precedent: %s: %s processors, %s marks, %s records in %s\n", a->out,
+	fprintf(stderr, "precedent: %s: %s processors, %s marks, %s records in %s\n", cli_shown(a->out),
 		cli_thousands(n, sizeof(n), r->tally.n_ranks), cli_thousands(m, sizeof(m), r->tally.last - r->tally.first + 1),
 		cli_thousands(rec, sizeof(rec), r->tally.records), cli_seconds(took, sizeof(took), seconds));
 	if (r->unsent)

@@ -62,6 +62,7 @@ static int show(const char *path, const struct args *a)
 
 	if (!t)
 		return cli_fail("%s", err.text);
+	path = cli_shown(path);
 	if (a->mix)
 		rc = info_print_mix(t, path, a->all, a->json);
 	else if (a->events >= 0)

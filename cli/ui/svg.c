@@ -3,11 +3,15 @@
 #include <math.h>
 
 #include "cli/ui/svg.h"
+#include "common/clean.h"
 
 void svg_text(FILE *out, const char *text)
 {
-	for (; *text; text++) {
-		switch (*text) {
+	uint32_t c;
+
+	for (int len; *text; text += len) {
+		c = clean_char(text, &len);
+		switch (c) {
 		case '&':
 			fputs("&amp;", out);
 			break;
@@ -23,8 +27,11 @@ void svg_text(FILE *out, const char *text)
 		case '\'':
 			fputs("&#39;", out);
 			break;
+		case CLEAN_UNFIT:
+			putc('?', out);
+			break;
 		default:
-			putc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, out);
+			fwrite(text, 1, (size_t)len, out);
 		}
 	}
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Text for element content and quoted attributes; control characters become blanks. */
+/* Text for element content and quoted attributes, clean (common/clean.h). */
 void svg_text(FILE *out, const char *text);
 
 /* From values to pixels. Logarithmic scales want lo > 0; values outside are put at the nearer end. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/ui/symbolize.h"
+#include "common/clean.h"
 
 #define MAX_MODULES 64
 
@@ -172,7 +173,7 @@ const char *symbolizer_frame(struct symbolizer *s, const struct trace_defs *d, c
 	k = s ? find_module(s, m) : NULL;
 	if (!k || !k->mod) {
 		snprintf(buf, size, "%s+0x%llx", basename_of(m->path), (unsigned long long)site->offset[frame]);
-		return buf;
+		return clean_line(buf);
 	}
 	at = k->bias + site->offset[frame] - 1; /* the call, not what it returns to */
 	name = readable(dwfl_module_addrname(k->mod, at), plain, sizeof(plain));
@@ -187,5 +188,5 @@ const char *symbolizer_frame(struct symbolizer *s, const struct trace_defs *d, c
 	} else {
 		snprintf(buf, size, "%s+0x%llx", basename_of(m->path), (unsigned long long)site->offset[frame]);
 	}
-	return buf;
+	return clean_line(buf);
 }

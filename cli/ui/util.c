@@ -12,30 +12,42 @@
 
 #include "cli/ui/term.h"
 #include "cli/ui/util.h"
+#include "common/clean.h"
 #include "common/fd.h"
+
+#define MESSAGE_MAX 4096
 
 int cli_fail(const char *fmt, ...)
 {
+	char text[MESSAGE_MAX];
 	va_list ap;
 
-	fputs("precedent: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	fprintf(stderr, "precedent: %s\n", clean_line(text));
 	return 1;
 }
 
 int cli_usage(const char *verb, const char *fmt, ...)
 {
+	char text[MESSAGE_MAX];
 	va_list ap;
 
-	fprintf(stderr, "precedent %s: ", verb);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "; try 'precedent %s --help'\n", verb);
+	fprintf(stderr, "precedent %s: %s; try 'precedent %s --help'\n", verb, clean_line(text), verb);
 	return 2;
+}
+
+const char *cli_shown(const char *text)
+{
+	static char buf[4][PATH_MAX];
+	static unsigned next;
+
+	next = (next + 1) % 4;
+	return clean_copy(buf[next], sizeof(buf[next]), text);
 }
 
 int cli_number(const char *text, long least, long most, long *out)

@@ -17,6 +17,9 @@ int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "precedent VERB: ...; try 'precedent VERB --help'" on stderr; returns 2. */
 int cli_usage(const char *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The text as a clean line (common/clean.h): for paths, which others may have named. One of four buffers, used in turn. */
+const char *cli_shown(const char *text);
+
 /* A whole number from least to most and nothing else; -1: it is not one. */
 int cli_number(const char *text, long least, long most, long *out);
 

@@ -42,7 +42,7 @@ static int check(const char *path)
 		own += !r->type[i]->builtin;
 	for (uint32_t i = 0; i < r->n_rule; i++)
 		problems += r->rule[i]->form == RF_PROBLEM;
-	printf("%s: sound: %u rules, %u of them of problems, and %u structures\n", path, r->n_rule, problems, own);
+	printf("%s: sound: %u rules, %u of them of problems, and %u structures\n", cli_shown(path), r->n_rule, problems, own);
 	rules_free(r);
 	return 0;
 }

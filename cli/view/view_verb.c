@@ -34,7 +34,7 @@ static int write_page(const struct args *o, const struct buf *page)
 		return cli_fail("no memory");
 	rc = cli_write_file(path, page->data, page->len);
 	if (!rc && !o->out)
-		printf("%s (%s)\n", path, cli_bytes(size, sizeof(size), (double)page->len));
+		printf("%s (%s)\n", cli_shown(path), cli_bytes(size, sizeof(size), (double)page->len));
 	free(own);
 	return rc;
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clean.h"
 #include "expert/lang/translate.h"
 
 struct rules_file_id {
@@ -499,6 +500,15 @@ static int parse_defrule(struct rules_parser *p)
 
 /* ---- files ---- */
 
+/* Clean the texts of rules, which are shown. The CR of a CRLF line end becomes a space. */
+static void clean_all(char *text, size_t len)
+{
+	for (char *p = text; (p = memchr(p, '\r', len - (size_t)(p - text)));)
+		*p = ' ';
+	for (char *p = text; p < text + len; p += strlen(p) + 1)
+		clean_text(p);
+}
+
 static char *read_all(const char *path, size_t *len, struct rules_file_id *id, struct errbuf *err)
 {
 	struct stat st;
@@ -524,6 +534,9 @@ static char *read_all(const char *path, size_t *len, struct rules_file_id *id, s
 			err_set(err, "%s: %s", path, strerror(errno));
 			free(text);
 			text = NULL;
+		} else {
+			text[*len] = '\0';
+			clean_all(text, *len);
 		}
 	}
 	if (fd >= 0)

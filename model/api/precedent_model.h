@@ -67,7 +67,7 @@ PRECEDENT_MODEL_API void precedent_model_close(precedent_model *m);
 /* Returns the number of the control point of that name, and adds the point if it is new. Marks of the point carry the
  * variables `vars`, in this order. A variable of the same name at several points is one variable. The variable keeps
  * its value at points that do not carry it. Returns -1 if there is no session, if there are too many names, or if a
- * name is bad. A bad name is empty, is longer than 255 bytes or has control characters. */
+ * name is bad. A bad name is empty, is longer than 255 bytes, has control characters or is not UTF-8. */
 PRECEDENT_MODEL_API int32_t precedent_model_point(precedent_model *m, const char *name, const char *const *vars, uint32_t n_vars);
 /* Copies the name of the point: at most size bytes with the NUL. Returns 0, or -1 if there is no such point. */
 PRECEDENT_MODEL_API int precedent_model_point_name(precedent_model *m, int32_t point, char *name, size_t size);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clean.h"
 #include "model/api/fitting.h"
 #include "model/api/place.h"
 #include "model/api/session.h"
@@ -145,10 +146,7 @@ static int name_check(const char *name, const char *what, struct errbuf *err)
 
 	if (!n || n > JOURNAL_MAX_NAME)
 		return err_set(err, "the name of a %s is empty or longer than %d bytes", what, JOURNAL_MAX_NAME);
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f)
-			return err_set(err, "the name of a %s has a control character", what);
-	return 0;
+	return clean_is_line(name) ? 0 : err_set(err, "the name of a %s has a control character or is not UTF-8", what);
 }
 
 static int32_t var_add(struct precedent_model *m, const char *name, struct errbuf *err)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "common/clean.h"
 #include "model/induce/file_impl.h"
 
 #define WORD_MAX 2048
@@ -143,7 +144,7 @@ static char *name(struct reader *r)
 			int a = hex(w[1]), b = a < 0 ? -1 : hex(w[2]);
 
 			c = a * 16 + b;
-			if (b < 0 || c < 0x20 || c == 0x7f) {
+			if (b < 0 || !c) {
 				bad(r, "a name that is none");
 				break;
 			}
@@ -152,6 +153,8 @@ static char *name(struct reader *r)
 		text[n++] = (char)c;
 	}
 	text[n] = '\0';
+	if (!r->failed && !clean_is_line(text))
+		bad(r, "a name with control characters, or not in UTF-8");
 	copy = r->failed ? NULL : model_strdup(r->m, text);
 	if (!copy)
 		bad(r, "no memory");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clean.h"
 #include "model/induce/journal.h"
 
 static int name_check(const char *name, const char *what, struct errbuf *err)
@@ -13,10 +14,7 @@ static int name_check(const char *name, const char *what, struct errbuf *err)
 
 	if (!n || n > JOURNAL_MAX_NAME)
 		return err_set(err, "the name of a %s has %zu bytes, not 1 to %d", what, n, JOURNAL_MAX_NAME);
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f)
-			return err_set(err, "the name of a %s has a control character", what);
-	return 0;
+	return clean_is_line(name) ? 0 : err_set(err, "the name of a %s has a control character or is not UTF-8", what);
 }
 
 static int names_copy(char ***out, const char *const *name, uint32_t n, const char *what, struct errbuf *err)

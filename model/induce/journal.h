@@ -38,7 +38,7 @@ struct journal {
 	uint32_t points_cap, runs_cap;
 };
 
-/* NULL with the reason: names are 1 to JOURNAL_MAX_NAME bytes without control characters, and differ. */
+/* NULL with the reason: names are 1 to JOURNAL_MAX_NAME bytes that are clean (common/clean.h), and differ. */
 struct journal *journal_create(const char *const *inputs, uint32_t n_inputs, const char *const *vars, uint32_t n_vars,
 			       struct errbuf *err);
 void journal_destroy(struct journal *j);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Models as text and as a graph: see text.h. Names are those of the journal, which refuses control characters.
+/* Models as text and as a graph: see text.h. Names are those of the journal, which are clean.
  * Characters that are special to dot are escaped. */
 #include <math.h>
 

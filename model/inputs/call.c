@@ -10,6 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "common/clean.h"
 #include "model/inputs/call.h"
 #include "trace/functions.h"
 
@@ -26,9 +27,7 @@ static void put_word(struct call_view *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(c->name + n, sizeof(c->name) - n, fmt, ap);
 	va_end(ap);
-	for (char *p = c->name + n; *p; p++)
-		if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
-			*p = '?';
+	clean_line(c->name + n);
 }
 
 static void put_value(struct call_view *c, const char *name, const char *tail, int64_t v)

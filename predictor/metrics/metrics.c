@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/clean.h"
 #include "predictor/metrics/metrics.h"
 
 static void __attribute__((format(printf, 2, 3))) put(struct buf *out, const char *fmt, ...)
@@ -46,12 +47,10 @@ static void metric_put(struct buf *out, const char *name, const char *type, cons
 /* A label's value, as the format wants it quoted. */
 static void quoted(struct buf *out, const char *text)
 {
-	for (; *text; text++) {
-		if (*text == '\\' || *text == '"')
-			put(out, "\\%c", *text);
-		else
-			put(out, "%c", (unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e ? '?' : *text);
-	}
+	char clean[512];
+
+	for (const char *c = clean_copy(clean, sizeof(clean), text); *c; c++)
+		put(out, *c == '\\' || *c == '"' ? "\\%c" : "%c", *c);
 }
 
 static void labelled(struct buf *out, const char *name, const char *label, const char *value, double v)

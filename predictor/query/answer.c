@@ -15,13 +15,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clean_json.h"
 #include "common/duration.h"
 #include "predictor/query/answer.h"
 #include "predictor/query/answer_accuracy.h"
 #include "predictor/query/answer_family.h"
 #include "predictor/query/answer_cost.h"
 #include "predictor/query/answer_evidence.h"
-#include "predictor/query/answer_text.h"
 #include "predictor/query/answer_tracing.h"
 #include "predictor/query/answer_weighed.h"
 #include "predictor/cluster/cluster.h"
@@ -52,7 +52,7 @@ static json_t *minutes_json(uint32_t minutes)
 
 static json_t *prediction_json(const struct store_run *r)
 {
-	json_t *o = json_pack("{s:o, s:f, s:f, s:f}", "candidate", answer_text(r->pred_candidate), "seconds", r->pred_s, "lo_s",
+	json_t *o = json_pack("{s:o, s:f, s:f, s:f}", "candidate", clean_json(r->pred_candidate), "seconds", r->pred_s, "lo_s",
 			      r->lo_s, "hi_s", r->hi_s);
 
 	if (o && r->pred_kind >= 0 && r->pred_kind < ESTIMATE_KINDS)
@@ -67,14 +67,14 @@ static json_t *run_json(const struct store_run *r)
 	json_t *o = json_object();
 
 	json_object_set_new(o, "job", json_integer(r->jobid));
-	json_object_set_new(o, "name", answer_text(r->name));
+	json_object_set_new(o, "name", clean_json(r->name));
 	json_object_set_new(o, "uid", json_integer(r->uid));
 	json_object_set_new(o, "key", json_string(r->key));
 	json_object_set_new(o, "family", json_string(r->family));
 	json_object_set_new(o, "act", json_string(act_name(r->act)));
 	json_object_set_new(o, "mode", json_string(mode_name(r->mode)));
-	json_object_set_new(o, "partition", answer_text(r->partition));
-	json_object_set_new(o, "candidate", answer_text(r->candidate));
+	json_object_set_new(o, "partition", clean_json(r->partition));
+	json_object_set_new(o, "candidate", clean_json(r->candidate));
 	json_object_set_new(o, "nodes", json_integer(r->nodes));
 	json_object_set_new(o, "tasks", json_integer(r->tasks));
 	json_object_set_new(o, "user_limit_min", minutes_json(r->user_limit_min));
@@ -100,8 +100,8 @@ static json_t *run_json(const struct store_run *r)
 static json_t *program_json(const struct store_program *p)
 {
 	return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:f, s:I, s:f, s:I, s:I, s:I, s:I, s:I}", "key", p->key, "state",
-			 program_state_name(p->state), "reason", answer_text(p->reason), "name", answer_text(p->name), "source_job",
-			 (json_int_t)p->source_job, "source_candidate", answer_text(p->source_candidate),
+			 program_state_name(p->state), "reason", clean_json(p->reason), "name", clean_json(p->name), "source_job",
+			 (json_int_t)p->source_job, "source_candidate", clean_json(p->source_candidate),
 			 "source_elapsed_s", p->source_elapsed_s, "traces", (json_int_t)p->n_traces, "mpi_s", p->mpi_s,
 			 "nodes", (json_int_t)p->nodes, "tasks", (json_int_t)p->tasks, "created",
 			 (json_int_t)p->created, "updated", (json_int_t)p->updated, "retrace_at",
@@ -130,7 +130,7 @@ static json_t *evidence_json(struct store *s, const char *key, const char *candi
 
 static json_t *estimate_json(struct store *s, const char *key, const struct store_estimate *e)
 {
-	return json_pack("{s:o, s:f, s:f, s:f, s:s, s:I, s:s, s:I, s:b, s:f, s:o}", "candidate", answer_text(e->candidate), "seconds",
+	return json_pack("{s:o, s:f, s:f, s:f, s:s, s:I, s:s, s:I, s:b, s:f, s:o}", "candidate", clean_json(e->candidate), "seconds",
 			 e->e.mean_s, "lo_s", e->e.lo_s, "hi_s", e->e.hi_s, "kind", estimate_kind_name(e->e.kind), "runs",
 			 (json_int_t)e->e.n, "node_class", e->node_class, "updated", (json_int_t)e->updated, "stale",
 			 e->stale, "scale", e->scale > 0 ? e->scale : 1.0, "evidence", evidence_json(s, key, e->candidate));
@@ -153,7 +153,7 @@ static int run_add(const struct store_run *r, void *arg)
 		if (store_program_get(l->env->store, r->key, &p, NULL) == 1)
 			json_object_set_new(o, "program",
 					    json_pack("{s:s, s:o}", "state", program_state_name(p.state), "reason",
-						      answer_text(p.reason)));
+						      clean_json(p.reason)));
 	json_array_append_new(l->array, o);
 	return 0;
 }
@@ -235,9 +235,9 @@ struct probe_list {
 static int probe_add(const struct store_probe *p, void *arg)
 {
 	struct probe_list *to = arg;
-	json_t *o = json_pack("{s:o, s:I, s:s, s:I, s:o, s:I, s:f}", "candidate", answer_text(p->candidate), "job",
+	json_t *o = json_pack("{s:o, s:I, s:s, s:I, s:o, s:I, s:f}", "candidate", clean_json(p->candidate), "job",
 			      (json_int_t)p->jobid, "state", probe_state_name(p->state), "tries", (json_int_t)p->tries,
-			      "reason", answer_text(p->reason), "not_before", (json_int_t)p->not_before, "cost_node_s",
+			      "reason", clean_json(p->reason), "not_before", (json_int_t)p->not_before, "cost_node_s",
 			      p->cost_node_s);
 
 	json_object_set_new(o, "record", record_json(to->store, p));
@@ -398,7 +398,7 @@ static json_t *answer_change(const struct answer_env *env, json_t *request, bool
 	if (rc < 0)
 		return NULL;
 	return json_pack("{s:i, s:I, s:s, s:o, s:I}", "precedent", 1, "job", (json_int_t)r.jobid, "key", r.key, "name",
-			 answer_text(r.name), "dropped", (json_int_t)rc);
+			 clean_json(r.name), "dropped", (json_int_t)rc);
 }
 
 /* ---- requests ---- */

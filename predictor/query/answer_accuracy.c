@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clean_json.h"
 #include "common/duration.h"
 #include "predictor/accuracy/accuracy.h"
 #include "predictor/query/answer_accuracy.h"
-#include "predictor/query/answer_text.h"
 
 #define ROWS_MAX    100
 #define POINTS_MAX  2500
@@ -101,12 +101,12 @@ static json_t *group_json(const struct view *v, const struct group *g, enum grou
 		return NULL;
 	o = row_json(&row);
 	if (grouping == BY_CANDIDATE)
-		json_object_set_new(o, "candidate", answer_text(v->set->candidates[first->candidate]));
+		json_object_set_new(o, "candidate", clean_json(v->set->candidates[first->candidate]));
 	else
 		json_object_set_new(o, "uid", json_integer(first->uid));
 	if (grouping == BY_FAMILY) {
 		json_object_set_new(o, "family", json_string(first->family));
-		json_object_set_new(o, "name", answer_text(first->name));
+		json_object_set_new(o, "name", clean_json(first->name));
 	}
 	return o;
 }
@@ -179,7 +179,7 @@ static json_t *names_json(const struct accuracy_set *set)
 	json_t *names = json_array();
 
 	for (unsigned i = 0; i < set->n_candidates; i++)
-		json_array_append_new(names, answer_text(set->candidates[i]));
+		json_array_append_new(names, clean_json(set->candidates[i]));
 	return names;
 }
 

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
+#include "common/clean_json.h"
 #include "predictor/query/answer_cost.h"
-#include "predictor/query/answer_text.h"
 #include "predictor/store/keep.h"
 
 #define ROWS_MAX 1000
@@ -47,7 +47,7 @@ static int row_add(const struct store_cost *c, void *arg)
 		return 0;
 	row = row_json(c);
 	json_object_set_new(row, "uid", json_integer(c->uid));
-	json_object_set_new(row, "partition", answer_text(c->partition));
+	json_object_set_new(row, "partition", clean_json(c->partition));
 	json_array_append_new(r->list, row);
 	return 0;
 }

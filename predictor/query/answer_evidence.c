@@ -5,7 +5,6 @@
 
 #include "predictor/accuracy/accuracy.h"
 #include "predictor/query/answer_evidence.h"
-#include "predictor/query/answer_text.h"
 #include "predictor/accuracy/baseline.h"
 
 #define LOOK_MAX 2000

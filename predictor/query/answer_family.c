@@ -2,14 +2,14 @@
 /* A job's family and its drift as JSON: see answer_family.h. */
 #include <stdlib.h>
 
+#include "common/clean_json.h"
 #include "predictor/query/answer_family.h"
-#include "predictor/query/answer_text.h"
 #include "predictor/learn/scaling_row.h"
 #include "predictor/store/past.h"
 
 static json_t *family_json(const struct store_family *f)
 {
-	json_t *o = json_pack("{s:o, s:I, s:s, s:s, s:I}", "candidate", answer_text(f->candidate), "programs",
+	json_t *o = json_pack("{s:o, s:I, s:s, s:s, s:I}", "candidate", clean_json(f->candidate), "programs",
 			      (json_int_t)f->programs, "numbers", f->ranges, "reason", f->reason, "updated", (json_int_t)f->updated);
 
 	if (o && f->e.mean_s > 0)
@@ -46,7 +46,7 @@ static json_t *model_json(const struct store_model *m, const struct store_run *r
 
 	if (r->array_job && n < SCALING_VARS_MAX)
 		vars[n++] = r->array_task;
-	o = json_pack("{s:o, s:I, s:I, s:I}", "candidate", answer_text(m->candidate), "runs", (json_int_t)m->runs, "inputs",
+	o = json_pack("{s:o, s:I, s:I, s:I}", "candidate", clean_json(m->candidate), "runs", (json_int_t)m->runs, "inputs",
 		      (json_int_t)m->points, "updated", (json_int_t)m->updated);
 	if (o && m->law[0] && scaling_parse(m->law, &model, NULL) == 0)
 		json_object_update_new(o, json_pack("{s:s, s:f}", "law", scaling_words(&model, words, sizeof(words)), "error", model.s[0].error));
@@ -54,9 +54,9 @@ static json_t *model_json(const struct store_model *m, const struct store_run *r
 		json_object_update_new(o, json_pack("{s:f, s:f, s:f, s:f}", "seconds", e.mean_s, "lo_s", e.lo_s, "hi_s", e.hi_s, "scale",
 						    scale));
 	if (o)
-		json_object_set_new(o, "reason", answer_text(why.text));
+		json_object_set_new(o, "reason", clean_json(why.text));
 	if (o)
-		json_object_set_new(o, "remark", answer_text(m->law[0] ? m->reason : ""));
+		json_object_set_new(o, "remark", clean_json(m->law[0] ? m->reason : ""));
 	return o;
 }
 
@@ -97,7 +97,7 @@ int answer_family(const struct answer_env *env, const struct store_run *r, json_
 		return -1;
 	rc = r->key[0] ? store_drift_get(env->store, r->key, candidate, &d, errp) : 0;
 	if (rc == 1)
-		json_object_set_new(reply, "drift", json_pack("{s:o, s:s, s:I, s:I}", "candidate", answer_text(candidate), "stage",
+		json_object_set_new(reply, "drift", json_pack("{s:o, s:s, s:I, s:I}", "candidate", clean_json(candidate), "stage",
 							      drift_stage_name(d.stage), "since", (json_int_t)d.since, "acted",
 							      (json_int_t)d.acted));
 	if (rc >= 0 && r->kin[0])
@@ -105,7 +105,7 @@ int answer_family(const struct answer_env *env, const struct store_run *r, json_
 	else if (rc > 0)
 		rc = 0;
 	if (rc == 1)
-		json_object_set_new(reply, "drift_model", json_pack("{s:o, s:I}", "candidate", answer_text(candidate), "since",
+		json_object_set_new(reply, "drift_model", json_pack("{s:o, s:I}", "candidate", clean_json(candidate), "since",
 								    (json_int_t)d.since));
 	return rc < 0 ? -1 : 0;
 }

@@ -2,18 +2,18 @@
 /* See answer_tracing.h. */
 #include <string.h>
 
-#include "predictor/query/answer_text.h"
+#include "common/clean_json.h"
 #include "predictor/query/answer_tracing.h"
 #include "predictor/store/trials.h"
 
 static json_t *trial_json(const struct store_trial *t)
 {
 	json_t *o = json_pack("{s:s, s:I, s:o}", "guard", trial_guard_name(t->guard), "job", (json_int_t)t->traced_job, "state",
-			      answer_text(t->end_state));
+			      clean_json(t->end_state));
 
 	if (o && (t->guard == TRIAL_FREE || t->guard == TRIAL_SUSPECT))
 		json_object_update_new(o, json_pack("{s:I, s:o}", "untraced_job", (json_int_t)t->control_job, "untraced_state",
-						    answer_text(t->control_state)));
+						    clean_json(t->control_state)));
 	return o;
 }
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clean_json.h"
 #include "common/comment.h"
-#include "predictor/query/answer_text.h"
 #include "predictor/query/answer_weighed.h"
 
 /* "460": whole seconds to the end of the text; -1 when it is none. */
@@ -39,9 +39,9 @@ static json_t *candidate_json(char *text, bool taken)
 	run = seconds_read(part[2]);
 	if (wait < 0 || run < 0)
 		return NULL;
-	return json_pack("{s:o, s:b, s:o, s:f, s:o, s:o}", "candidate", answer_text(part[0]), "taken", taken, "wait_s",
+	return json_pack("{s:o, s:b, s:o, s:f, s:o, s:o}", "candidate", clean_json(part[0]), "taken", taken, "wait_s",
 			 known ? json_real(wait) : json_null(), "seconds", run, "ends_s",
-			 known ? json_real(wait + run) : json_null(), "why", answer_text(part[3]));
+			 known ? json_real(wait + run) : json_null(), "why", clean_json(part[3]));
 }
 
 json_t *answer_weighed(const char *at)

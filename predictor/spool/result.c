@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clean.h"
 #include "predictor/spool/result.h"
 
 #define MAGIC "precedent-result 1"
@@ -102,11 +103,8 @@ static int parse_text(const char *s, char *out, size_t size)
 {
 	size_t n = s ? strlen(s) : 0;
 
-	if (!n || n >= size)
+	if (!n || n >= size || !clean_is_line(s))
 		return -1;
-	for (size_t i = 0; i < n; i++)
-		if (s[i] < 0x20 || s[i] > 0x7e)
-			return -1;
 	memcpy(out, s, n + 1);
 	return 0;
 }
@@ -375,12 +373,17 @@ static void put_fmt(struct buf *out, const char *fmt, ...)
 
 static void put_text(struct buf *out, const char *key, const char *s)
 {
+	size_t start;
+
 	put_fmt(out, "%s ", key);
 	if (!*s)
 		s = "-";
-	for (; *s; s++)
-		buf_put_u8(out, *s < 0x20 || *s > 0x7e ? '?' : (uint8_t)*s);
-	buf_put_u8(out, '\n');
+	start = out->len;
+	buf_put(out, s, strlen(s) + 1);
+	if (out->failed)
+		return;
+	clean_line((char *)out->data + start);
+	out->data[out->len - 1] = '\n';
 }
 
 int result_format(const struct result *res, struct buf *out, struct errbuf *errp)

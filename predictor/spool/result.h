@@ -101,7 +101,7 @@ void result_candidate_name(const char *candidate, char *out, size_t size);
 /* Parse len bytes; -1 with a message that names the line. *res is then undefined. */
 int result_parse(const char *text, size_t len, struct result *res, struct errbuf *errp);
 
-/* Appends the record's text to out. Unprintable bytes of reason and class_text become '?'. A record that result_parse would
+/* Appends the record's text to out. What is not clean in reason and class_text becomes '?'. A record that result_parse would
  * refuse (a number out of range, status ok without traces) is refused. */
 int result_format(const struct result *res, struct buf *out, struct errbuf *errp);
 

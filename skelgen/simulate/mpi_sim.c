@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs the ranks in turn until all have ended, or all wait. */
+#include "common/clean.h"
 #include "skelgen/simulate/mpi_sim.h"
 
 #include <stdio.h>
@@ -27,6 +28,7 @@ void skel_call_describe(const struct trace_defs *d, uint32_t sym, char *text, si
 	base = strrchr(path, '/');
 	snprintf(text, size, "%s at %s+0x%llx", name, base != NULL ? base + 1 : path,
 		 (unsigned long long)site->offset[0]);
+	clean_line(text);
 }
 
 /* All ranks wait: report the call of the first waiting rank and the number of waiting ranks. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clean.h"
 #include "skelgen/tree/tree.h"
 #include "trace/functions.h"
 
@@ -133,6 +134,7 @@ static void print_site(struct print *p, const struct skel_node *leaf)
 	const struct trace_defs *d = &trace_get_rank(p->tree->trace, rank_set_first(&leaf->ranks))->defs;
 	const struct trace_site *s = &d->site[d->sigs.sig[leaf->by_rank[0].variant[0]].site];
 	const char *path, *slash;
+	char name[256];
 
 	if (!s->n_frame) {
 		fprintf(p->out, " @ %016" PRIx64, s->hash);
@@ -140,7 +142,8 @@ static void print_site(struct print *p, const struct skel_node *leaf)
 	}
 	path = d->module[s->module[0]].path;
 	slash = path ? strrchr(path, '/') : NULL;
-	fprintf(p->out, " @ %s+0x%" PRIx64, slash ? slash + 1 : path ? path : "?", s->offset[0]);
+	clean_copy(name, sizeof(name), slash ? slash + 1 : path ? path : "?");
+	fprintf(p->out, " @ %s+0x%" PRIx64, name, s->offset[0]);
 }
 
 /* Left out in some iterations on some rank? Shown as a question mark. */

@@ -112,7 +112,7 @@ subtest 'names that look like markup' => sub {
 	self_contained($page, "'none'");
 	my $meta = meta_of($page);
 	like($meta->{job}{arguments}, qr/\Q$evil\E/, 'the arguments arrive as they were');
-	like($meta->{job}{arguments}, qr/\x{fffd}/, 'bytes that are no text are replaced');
+	like($meta->{job}{arguments}, qr/ \?\?/, 'bytes that are no text are replaced');
 	like($meta->{job}{program}, qr/a<b>"'&\.x\z/, 'and the name of the program');
 	is(() = $page =~ m{</script>}g, 8, 'no script ends early');
 	like($page, qr{<title>&lt;b&gt;&quot;&#39;&amp;`\$\{x\}\.ptrace - Precedent</title>}, 'the title is escaped');

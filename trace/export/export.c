@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clean.h"
 #include "trace/export/export_impl.h"
 #include "trace/functions.h"
 
@@ -173,7 +174,7 @@ const char *export_site(const struct export *x, const struct trace_defs *d, uint
 	path = d->module[s->module[0]].path;
 	base = strrchr(path, '/');
 	snprintf(buf, size, "%s+0x%llx", base ? base + 1 : path, (unsigned long long)s->offset[0]);
-	return buf;
+	return clean_line(buf);
 }
 
 const char *export_state(unsigned state)

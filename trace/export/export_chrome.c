@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clean.h"
 #include "trace/export/export_impl.h"
 #include "trace/functions.h"
 #include "trace/messages/messages.h"
@@ -26,20 +27,19 @@ struct chrome {
 
 static void put_string(struct buf *b, const char *s)
 {
-	buf_put(b, "\"", 1);
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-		char esc[8];
+	buf_put_u8(b, '"');
+	for (int len; *s; s += len) {
+		uint32_t c = clean_char(s, &len);
 
+		if (c == '\n' || c == '\t' || (c == CLEAN_UNFIT && len == 1)) {
+			buf_put_u8(b, '?');
+			continue;
+		}
 		if (c == '"' || c == '\\')
-			snprintf(esc, sizeof(esc), "\\%c", c);
-		else if (c < 0x20 || c >= 0x7f)
-			snprintf(esc, sizeof(esc), "\\u%04x", c);
-		else
-			snprintf(esc, sizeof(esc), "%c", c);
-		buf_put(b, esc, strlen(esc));
+			buf_put_u8(b, '\\');
+		buf_put(b, s, (size_t)len);
 	}
-	buf_put(b, "\"", 1);
+	buf_put_u8(b, '"');
 }
 
 static void put_text(struct buf *b, const char *s)

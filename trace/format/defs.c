@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clean.h"
 #include "trace/format/defs.h"
 #include "trace/format/defs_journal.h"
 #include "trace/format/event.h"
@@ -13,6 +14,12 @@
 
 #define MAX_NAME   4096
 #define MAX_VALUES (1u << 24)
+
+/* Names are shown. Paths of modules are opened too, and stay as they are. */
+static char *name_read(struct rdbuf *in)
+{
+	return clean_line(rdbuf_str(in, MAX_NAME));
+}
 
 void trace_defs_free(struct trace_defs *d)
 {
@@ -167,7 +174,7 @@ static int decode_types(struct rdbuf *in, struct trace_defs *d)
 		struct trace_type *t = &d->type[i];
 		uint64_t comb;
 
-		t->name = rdbuf_str(in, MAX_NAME);
+		t->name = name_read(in);
 		comb = rdbuf_uv(in);
 		t->integer = decode_array(in, &t->n_int, sizeof(*t->integer));
 		for (uint32_t k = 0; k < t->n_int; k++)
@@ -207,7 +214,7 @@ static int decode_ops(struct rdbuf *in, struct trace_defs *d)
 {
 	d->op = decode_array(in, &d->n_op, sizeof(*d->op));
 	for (uint32_t i = 0; !in->failed && i < d->n_op; i++) {
-		d->op[i].name = rdbuf_str(in, MAX_NAME);
+		d->op[i].name = name_read(in);
 		d->op[i].commutes = rdbuf_u8(in);
 	}
 	return in->failed ? -1 : 0;
@@ -253,7 +260,7 @@ static int decode_windows(struct rdbuf *in, struct trace_defs *d)
 		f->comm = (uint32_t)rdbuf_uv(in);
 		f->ordinal = (uint32_t)rdbuf_uv(in);
 		f->amode = (int32_t)(rdbuf_uv(in) & 0xffff);
-		f->name = rdbuf_str(in, MAX_NAME);
+		f->name = name_read(in);
 		if (f->comm >= d->n_comm)
 			return -1;
 	}
@@ -283,7 +290,7 @@ static int decode_sites(struct rdbuf *in, struct trace_defs *d)
 	d->module = decode_array(in, &d->n_module, sizeof(*d->module));
 	for (uint32_t i = 0; !in->failed && i < d->n_module; i++) {
 		d->module[i].path = rdbuf_str(in, MAX_NAME);
-		d->module[i].build_id = rdbuf_str(in, MAX_NAME);
+		d->module[i].build_id = name_read(in);
 	}
 	if (in->failed)
 		return -1;
@@ -362,7 +369,7 @@ static int decode_fn_names(struct rdbuf *in, uint32_t *fn, uint32_t *n, struct e
 	if (in->failed || count > TRACE_FN_N)
 		return err_set(err, "malformed list of functions");
 	for (*n = 0; *n < count; ++*n) {
-		char *name = rdbuf_str(in, MAX_NAME);
+		char *name = name_read(in);
 		uint32_t k;
 
 		if (!name)
@@ -547,7 +554,7 @@ void trace_defs_encode_proc(const struct trace_defs *d, struct buf *b)
 
 static int decode_in_call(struct rdbuf *in, const struct trace_defs *d, struct trace_in_call *c)
 {
-	char *name = rdbuf_str(in, MAX_NAME);
+	char *name = name_read(in);
 
 	c->fn = name ? trace_fn_by_name(name) : TRACE_FN_N;
 	free(name);
@@ -587,8 +594,8 @@ static int decode_proc(struct rdbuf *in, struct trace_defs *d)
 {
 	struct trace_proc *p = &d->proc;
 
-	p->host = rdbuf_str(in, MAX_NAME);
-	p->program = rdbuf_str(in, MAX_NAME);
+	p->host = name_read(in);
+	p->program = name_read(in);
 	p->pid = (uint32_t)rdbuf_uv(in);
 	p->ns_per_tick = get_double(in);
 	p->start_real_ns = rdbuf_uv(in);
@@ -604,7 +611,7 @@ static int decode_proc(struct rdbuf *in, struct trace_defs *d)
 	for (int s = 0; s < 4; s++)
 		p->state_ticks[s] = rdbuf_uv(in);
 	p->dropped_events = rdbuf_uv(in);
-	p->ended = rdbuf_str(in, MAX_NAME);
+	p->ended = name_read(in);
 	if (decode_clock(in, &p->clock) < 0)
 		return -1;
 	if (!(p->ns_per_tick > 1e-6 && p->ns_per_tick < 1e6) ||
@@ -612,7 +619,7 @@ static int decode_proc(struct rdbuf *in, struct trace_defs *d)
 		return -1;
 	d->counted = decode_array(in, &d->n_counted, sizeof(*d->counted));
 	for (uint32_t i = 0; !in->failed && i < d->n_counted; i++) {
-		d->counted[i].name = rdbuf_str(in, MAX_NAME);
+		d->counted[i].name = name_read(in);
 		d->counted[i].calls = rdbuf_uv(in);
 	}
 	if (!in->failed && rdbuf_left(in)) { /* traces of older versions end here */
@@ -622,7 +629,7 @@ static int decode_proc(struct rdbuf *in, struct trace_defs *d)
 	}
 	if (!in->failed && rdbuf_left(in)) { /* and here */
 		p->host_processors = (uint32_t)rdbuf_uv(in);
-		p->network = rdbuf_str(in, MAX_NAME);
+		p->network = name_read(in);
 	}
 	if (!in->failed && rdbuf_left(in) && decode_in_call(in, d, &p->in_call) < 0) /* and here */
 		return -1;

@@ -15,6 +15,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "common/clean.h"
 #include "trace/format/ends.h"
 #include "trace/format/page.h"
 #include "trace/read/reader_impl.h"
@@ -192,7 +193,7 @@ static void split_job(struct trace *t, uint8_t *raw, uint32_t len)
 		if (eq) {
 			*eq = '\0';
 			t->key[t->n_key] = s;
-			t->value[t->n_key++] = eq + 1;
+			t->value[t->n_key++] = clean_line(eq + 1);
 		}
 		s = nl + 1;
 	}

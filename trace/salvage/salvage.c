@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clean.h"
 #include "trace/format/page.h"
 #include "trace/salvage/salvage.h"
 #include "trace/salvage/salvage_rank.h"
@@ -149,11 +150,16 @@ int salvage_find(const char *dir, struct salvage_run **run, struct errbuf *err)
 
 static void put_line(struct buf *b, const char *key, const char *value)
 {
+	size_t start;
+
 	buf_put(b, key, strlen(key));
 	buf_put_u8(b, '=');
-	for (; *value; value++)
-		buf_put_u8(b, (uint8_t)((unsigned char)*value < ' ' ? ' ' : *value));
-	buf_put_u8(b, '\n');
+	start = b->len;
+	buf_put(b, value, strlen(value) + 1);
+	if (b->failed)
+		return;
+	clean_line((char *)b->data + start);
+	b->data[b->len - 1] = '\n';
 }
 
 struct summary {
@@ -250,10 +256,7 @@ static const char *node_end(const char *path, const char *ended, char *text, siz
 	if (n <= 0)
 		return ended;
 	text[n] = '\0';
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < 0x20 || (unsigned char)*p == 0x7f)
-			*p = ' ';
-	return text;
+	return clean_line(text);
 }
 
 static void remove_parts(const struct names *l)

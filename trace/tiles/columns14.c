@@ -185,14 +185,10 @@ static inline const char *fast_line(const char *p, struct fields *f)
 
 static int column_error(const struct columns14 *c, struct errbuf *err, int column, const char *text, int len, const char *what)
 {
-	char shown[25];
 	int n = len < 24 ? len : 24;
 
-	for (int i = 0; i < n; i++)
-		shown[i] = text[i] > ' ' && text[i] < 0x7f ? text[i] : '?';
-	shown[n] = '\0';
-	return err_set(err, "%s:%llu: column %d (%s) is '%s%s', %s", c->path, (unsigned long long)c->line, column + 1,
-		       column_name[column], shown, len > n ? "..." : "", what);
+	return err_set(err, "%s:%llu: column %d (%s) is '%.*s%s', %s", c->path, (unsigned long long)c->line, column + 1,
+		       column_name[column], n, text, len > n ? "..." : "", what);
 }
 
 static int slow_number(const struct columns14 *c, const char *p, int len, int column, int64_t *out, struct errbuf *err)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clean.h"
 #include "trace/tiles/columns14.h"
 #include "trace/tiles/columns14_ahead.h"
 #include "trace/tiles/columns14_match.h"
@@ -94,9 +95,7 @@ static int put_job(struct import *i, const char *path, struct errbuf *err)
 	char *text, *base = strdup(name);
 	int n, rv = -1;
 
-	for (char *c = base; c && *c; c++)
-		if ((unsigned char)*c < ' ')
-			*c = '?';
+	clean_line(base);
 	n = asprintf(&text, "program=%s\nformat=columns14\nsource=%s\nmark_ns=%.17g\nmarks=%llu\nrecords=%llu\nmessages=%llu\n"
 		     "messages_unsent=%llu\nmessages_unreceived=%llu\nrecord_updates=%llu\nsubproblems_max=%llu\n",
 		     base ? base : "?", base ? base : "?", i->o->mark_ns > 0 ? i->o->mark_ns : 1e6,

@@ -5,30 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/clean.h"
 #include "trace/view/json.h"
-
-/* The character at s and its length in bytes. Bytes that are not UTF-8, overlong forms and surrogates give U+FFFD
- * and length 1. */
-static uint32_t utf8_at(const uint8_t *s, int *len)
-{
-	static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-	int n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 :
-		s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
-	uint32_t c = n == 1 ? s[0] : n ? s[0] & (0x7fu >> n) : 0;
-
-	*len = 1;
-	if (!n)
-		return 0xfffd;
-	for (int i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0xfffd;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		return 0xfffd;
-	*len = n;
-	return c;
-}
 
 static void put_text(struct buf *out, const char *s)
 {
@@ -37,7 +15,7 @@ static void put_text(struct buf *out, const char *s)
 
 /* Write a character inside a JSON string. Characters that have a meaning in HTML or end a line are written as
  * numbers. */
-static void put_json_char(struct buf *out, const uint8_t *s, uint32_t c, int len)
+static void put_json_char(struct buf *out, const char *s, uint32_t c, int len)
 {
 	char t[16];
 
@@ -45,8 +23,8 @@ static void put_json_char(struct buf *out, const uint8_t *s, uint32_t c, int len
 		t[0] = '\\';
 		t[1] = (char)c;
 		buf_put(out, t, 2);
-	} else if (c < 0x20 || c == 0x7f || c == '<' || c == '>' || c == '&' || c == '\'' || c == 0x2028 || c == 0x2029 ||
-		   c == 0xfffd) {
+	} else if (c < 0x20 || c == '<' || c == '>' || c == '&' || c == '\'' || c == 0x2028 || c == 0x2029 ||
+		   c == CLEAN_UNFIT) {
 		buf_put(out, t, (size_t)snprintf(t, sizeof(t), "\\u%04x", c));
 	} else {
 		buf_put(out, s, (size_t)len);
@@ -55,12 +33,12 @@ static void put_json_char(struct buf *out, const uint8_t *s, uint32_t c, int len
 
 static void put_json_string(struct buf *out, const char *s)
 {
-	const uint8_t *p = (const uint8_t *)(s ? s : "");
+	const char *p = s ? s : "";
 	int len;
 
 	buf_put_u8(out, '"');
 	for (; *p; p += len) {
-		uint32_t c = utf8_at(p, &len);
+		uint32_t c = clean_char(p, &len);
 
 		put_json_char(out, p, c, len);
 	}
@@ -124,11 +102,11 @@ void json_bool(struct json *j, const char *key, bool v)
 
 void html_text(struct buf *out, const char *s)
 {
-	const uint8_t *p = (const uint8_t *)(s ? s : "");
+	const char *p = s ? s : "";
 	int len;
 
 	for (; *p; p += len) {
-		uint32_t c = utf8_at(p, &len);
+		uint32_t c = clean_char(p, &len);
 
 		switch (c) {
 		case '<': put_text(out, "&lt;"); break;
@@ -136,12 +114,10 @@ void html_text(struct buf *out, const char *s)
 		case '&': put_text(out, "&amp;"); break;
 		case '"': put_text(out, "&quot;"); break;
 		case '\'': put_text(out, "&#39;"); break;
-		case 0xfffd: put_text(out, "\xef\xbf\xbd"); break;
-		default:
-			if (c >= 0x20 && c != 0x7f)
-				buf_put(out, p, (size_t)len);
-			else
-				buf_put_u8(out, ' ');
+		case CLEAN_UNFIT: put_text(out, "\xef\xbf\xbd"); break;
+		case '\n':
+		case '\t': buf_put_u8(out, ' '); break;
+		default: buf_put(out, p, (size_t)len);
 		}
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * JSON for use inside an HTML page. Names in traces are user data. Characters that could end a script or start
- * markup are written as numbers, and bytes that are not UTF-8 become U+FFFD. Commas are written automatically.
+ * markup are written as numbers, and bytes that are not clean become U+FFFD. Commas are written automatically.
  */
 #ifndef PRECEDENT_TRACE_VIEW_JSON_H
 #define PRECEDENT_TRACE_VIEW_JSON_H

@@ -12,9 +12,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "common/clean_json.h"
 #include "common/duration.h"
 #include "predictor/query/answer.h"
-#include "predictor/query/answer_text.h"
 #include "predictor/cluster/slurm_conf.h"
 #include "predictor/store/busy.h"
 #include "predictor/store/kin.h"
@@ -328,7 +328,7 @@ static void test_text(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		json_t *t = answer_text(cases[i][0]);
+		json_t *t = clean_json(cases[i][0]);
 
 		assert_string_equal(json_string_value(t), cases[i][1]);
 		json_decref(t);

@@ -31,7 +31,7 @@ static void json_strings(void **state)
 	static const struct {
 		const char *in, *out;
 	} v[] = {
-		{"", "\"\""}, {"plain", "\"plain\""}, {"a\"b\\c", "\"a\\\"b\\\\c\""}, {"\n\t\x01\x7f", "\"\\u000a\\u0009\\u0001\\u007f\""},
+		{"", "\"\""}, {"plain", "\"plain\""}, {"a\"b\\c", "\"a\\\"b\\\\c\""}, {"\n\t\x01\x7f", "\"\\u000a\\u0009\\ufffd\\ufffd\""},
 		{"</script>", "\"\\u003c/script\\u003e\""}, {"<!--", "\"\\u003c!--\""}, {"&'", "\"\\u0026\\u0027\""},
 		{"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
 		{"\xe2\x80\xa8\xe2\x80\xa9", "\"\\u2028\\u2029\""},
