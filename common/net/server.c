@@ -38,7 +38,7 @@ static void client_close(struct table *t, unsigned i)
 	close(c->fd);
 	buf_free(&c->in);
 	buf_free(&c->out);
-	*c = t->client[--t->n];
+	memmove(c, c + 1, (--t->n - i) * sizeof(*c)); /* the order tells the older of two within a millisecond */
 }
 
 static unsigned least_worthy(const struct table *t)
@@ -131,7 +131,7 @@ int net_serve(const struct net_server *s, struct errbuf *errp)
 		}
 		if (p[0].revents)
 			break;
-		for (unsigned i = t.n; i-- > 0;) { /* backwards: closing moves the last one here */
+		for (unsigned i = t.n; i-- > 0;) { /* backwards: closing moves the later ones */
 			struct net_client *c = &t.client[i];
 			int over = 0;
 
