@@ -148,19 +148,6 @@ int store_busy_family(struct store *s, const struct store_program *p, struct err
 	return count_of(s, st, err);
 }
 
-int store_meta_drop(struct store *s, const char *name, struct errbuf *err)
-{
-	sqlite3_stmt *st = store_prepare(s, "DELETE FROM meta WHERE name = ?1", err);
-	int rv;
-
-	if (!st)
-		return -1;
-	store_bind_text(st, 1, name);
-	rv = store_run_stmt(s, st, "cannot drop a value", err);
-	sqlite3_finalize(st);
-	return rv < 0 ? -1 : 0;
-}
-
 static int runs_forget(struct store *s, const char *key, uint32_t uid, struct errbuf *err)
 {
 	sqlite3_stmt *st = store_prepare(s, "DELETE FROM runs WHERE key = ?1 AND uid = ?2", err);

@@ -24,7 +24,6 @@ int store_busy_again(struct store *s, struct errbuf *err);
 int store_busy_family(struct store *s, const struct store_program *p, struct errbuf *err);
 #define STORE_META_LAYOUT    "layout."	  /* and the key: layout of the traced job (layout.h) */
 #define STORE_META_FORGOTTEN "forgotten." /* and the key: when */
-int store_meta_drop(struct store *s, const char *name, struct errbuf *err);
 /*
  * Drop all that is known of one key of one user: program, estimates, probes and runs. Returns how many rows
  * went. Runs submitted before `now` stay forgotten: slurmctld remembers ended jobs for a while, and

@@ -465,6 +465,19 @@ int store_meta_set(struct store *s, const char *name, const char *value, struct 
 	return store_run_stmt(s, st, "cannot write", err) < 0 ? -1 : 0;
 }
 
+int store_meta_drop(struct store *s, const char *name, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_prepare(s, "DELETE FROM meta WHERE name = ?1", err);
+	int rv;
+
+	if (!st)
+		return -1;
+	store_bind_text(st, 1, name);
+	rv = store_run_stmt(s, st, "cannot drop a value", err);
+	sqlite3_finalize(st);
+	return rv < 0 ? -1 : 0;
+}
+
 int store_meta_get(struct store *s, const char *name, char *value, size_t size, struct errbuf *err)
 {
 	sqlite3_stmt *st = store_stmt(s, Q_META_GET, err);

@@ -93,6 +93,7 @@ int store_partition_get(struct store *s, const char *name, struct store_partitio
  */
 int store_meta_set(struct store *s, const char *name, const char *value, struct errbuf *err);
 int store_meta_get(struct store *s, const char *name, char *value, size_t size, struct errbuf *err);
+int store_meta_drop(struct store *s, const char *name, struct errbuf *err);
 /* Another number whenever another connection has written since; only numbers of one connection compare. Outside transactions. */
 int store_data_version(struct store *s, int64_t *version, struct errbuf *err);
 /* precedentd says "alive"; the plugin reads it. 0 as time: never. */
