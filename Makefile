@@ -406,6 +406,7 @@ install: all
 	install -m 755 $(B)/libprecedent_trace.so $(TRACERS) $(DESTDIR)$(libdir)/precedent/
 	install -m 644 $(RUNTIMES) $(DESTDIR)$(libdir)/precedent/
 	install -m 755 $(REPLAYS) $(DESTDIR)$(libdir)/precedent/
+	$(if $(CLI_SRC),install -m 711 $(B)/precedent $(DESTDIR)$(libdir)/precedent/precedent-collect)
 	$(if $(RT_SRC),install -m 644 skelgen/runtime/skel.h $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime/)
 	install -m 755 $(B)/libprecedent_model.so.0 $(DESTDIR)$(libdir)/
 	ln -sf libprecedent_model.so.0 $(DESTDIR)$(libdir)/libprecedent_model.so

@@ -237,6 +237,12 @@ int inject_check_library(const char *lib, struct errbuf *err)
 	return 0;
 }
 
+const char *inject_squash_hint(void)
+{
+	const bool denied = errno == EACCES || errno == EPERM || errno == EROFS;
+	return denied && geteuid() == 0 ? "; root must be able to write there (read-only, root_squash?)" : "";
+}
+
 static int open_spool(const char *spool, struct stat *st, struct errbuf *err)
 {
 	int fd = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -258,8 +264,14 @@ int inject_spool_user(const char *spool, uid_t uid, struct errbuf *err)
 	if (spool_fd < 0)
 		return -1;
 	snprintf(name, sizeof(name), "%u", (unsigned)uid);
+	/* With root_squash, root can neither make nor open it, but may find that it is there. */
+	if (fstatat(spool_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid &&
+	    st.st_gid == top.st_gid && (st.st_mode & 07777) == mode) {
+		rc = 0;
+		goto done;
+	}
 	if (mkdirat(spool_fd, name, 0700) != 0 && errno != EEXIST) {
-		err_set(err, "spool %s/%s: %s", spool, name, strerror(errno));
+		err_set(err, "spool %s/%s: %s%s", spool, name, strerror(errno), inject_squash_hint());
 		goto done;
 	}
 	fd = openat(spool_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -78,6 +78,9 @@ int inject_tracer_path(const char *lib, size_t i, char *out, size_t cap);
  */
 int inject_spool_user(const char *spool, uid_t uid, struct errbuf *err);
 
+/* By errno: why root may not be able to write on a file server, or "". */
+const char *inject_squash_hint(void);
+
 /*
  * As the user: make sure that spool/<uid>/<job_id> exists with mode 2770 and belongs to the user. Its path goes to
  * dir. Returns 0 on success, -1 on error (err says why).

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/inject.h"
+
 #define NODES_DIR     "nodes"
 #define NODE_NAME_MAX 200
 
@@ -77,6 +79,10 @@ int nodes_mark(const char *spool, const char *node, const char *lib, struct errb
 		goto done;
 	}
 	bool made = mkdirat(spool_fd, NODES_DIR, 0755) == 0;
+	if (!made && errno != EEXIST) {
+		err_set(err, "spool %s/%s: %s%s", spool, NODES_DIR, strerror(errno), inject_squash_hint());
+		goto done;
+	}
 	dir_fd = openat(spool_fd, NODES_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	/* independent of the umask */
 	if (dir_fd < 0 || (made && fchmod(dir_fd, 0755) != 0) || !owned_alone(dir_fd)) {
@@ -88,7 +94,7 @@ int nodes_mark(const char *spool, const char *node, const char *lib, struct errb
 	else
 		rc = read_mark(dir_fd, node, old, sizeof(old)) && strcmp(old, lib) == 0 ? 0 : write_mark(dir_fd, node, lib);
 	if (rc < 0)
-		err_set(err, "spool %s/%s/%s: %s", spool, NODES_DIR, node, strerror(errno));
+		err_set(err, "spool %s/%s/%s: %s%s", spool, NODES_DIR, node, strerror(errno), inject_squash_hint());
 done:
 	if (dir_fd >= 0)
 		close(dir_fd);

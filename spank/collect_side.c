@@ -11,15 +11,18 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define FD_CLOSE_MAX     1024
+#include "spank/bounded.h"
+
 #define COLLECT_MEMORY   (4ull << 30)
 #define BEGINNINGS       3    /* starts of a program that is killed before it begins */
+#define BEGIN_MS         5000 /* longest wait for the file server before the program begins */
 /* time for a killed process to end; may take longer if its file system does not answer */
 #define KILLED_MS        1000
 
@@ -28,7 +31,7 @@ int collect_name(struct collect *c, const char *local_dir, uid_t uid, uint32_t j
 	int n = 0;
 	c->local[0] = '\0';
 	if (local_dir[0])
-		n = snprintf(c->local, sizeof(c->local), "%s/precedent-%u-%u", local_dir, (unsigned)uid, (unsigned)job_id);
+		n = snprintf(c->local, sizeof(c->local), "%s/" COLLECT_DIR "/%u-%u", local_dir, (unsigned)uid, (unsigned)job_id);
 	if (n < 0 || (size_t)n >= sizeof(c->local) || strpbrk(c->local, ";\n ")) {
 		c->local[0] = '\0';
 		return err_set(err, "LocalDir %s: name too long or with a blank or ';'", local_dir);
@@ -37,32 +40,73 @@ int collect_name(struct collect *c, const char *local_dir, uid_t uid, uint32_t j
 	return 0;
 }
 
-/* Open the directory if it belongs to the user. In a directory like /tmp, any user may have made one with this
- * name. */
-static int open_local(const struct collect *c, struct errbuf *err)
+int collect_open_top(const char *local_dir, struct errbuf *err)
 {
 	struct stat st;
-	int fd = open(c->local, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return err_set(err, "%s: %s", c->local, strerror(errno));
-	if (fstat(fd, &st) != 0 || st.st_uid != c->uid || (st.st_mode & 077)) {
-		close(fd);
-		return err_set(err, "%s: is not a private directory of uid %u", c->local, (unsigned)c->uid);
+	int fd, top = open(local_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool made;
+	if (top < 0)
+		return err_set(err, "LocalDir %s: %s", local_dir, strerror(errno));
+	if (fstat(top, &st) != 0 || st.st_uid != geteuid() || ((st.st_mode & 022) && !(st.st_mode & S_ISVTX))) {
+		close(top);
+		return err_set(err, "LocalDir %s: must belong to root; if others may write, it needs the sticky bit", local_dir);
 	}
-	return fd;
+	made = mkdirat(top, COLLECT_DIR, 0711) == 0;
+	fd = openat(top, COLLECT_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	close(top);
+	if (fd < 0 || fstat(fd, &st) != 0)
+		err_set(err, "LocalDir: %s/" COLLECT_DIR ": %s; remove it", local_dir, strerror(errno));
+	else if (st.st_uid != geteuid() || (st.st_mode & 022))
+		err_set(err, "LocalDir: %s/" COLLECT_DIR ": belongs to uid %u or others may write it; remove it", local_dir,
+			(unsigned)st.st_uid);
+	else if (made && fchmod(fd, 0711) != 0) /* independent of the umask */
+		err_set(err, "LocalDir: %s/" COLLECT_DIR ": %s", local_dir, strerror(errno));
+	else
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
-int collect_prepare(const struct collect *c, struct errbuf *err)
+int collect_make(const struct collect *c, const char *local_dir, struct errbuf *err)
 {
-	int fd;
+	const char *name = strrchr(c->local, '/');
+	struct stat st;
+	int rc = -1, fd, top;
+	if (!name)
+		return err_set(err, "no LocalDir");
+	top = collect_open_top(local_dir, err);
+	if (top < 0)
+		return -1;
+	name++;
+	if (mkdirat(top, name, 0700) != 0 && errno != EEXIST)
+		err_set(err, "%s: %s", c->local, strerror(errno));
+	fd = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) != 0)
+		err_set(err, "%s: %s", c->local, strerror(errno));
+	else if (st.st_uid == c->uid)
+		rc = 0;
+	else if (st.st_uid != geteuid())
+		err_set(err, "%s: belongs to uid %u; remove it", c->local, (unsigned)st.st_uid);
+	else if (fchown(fd, c->uid, c->gid) != 0)
+		err_set(err, "%s: chown: %s", c->local, strerror(errno));
+	else
+		rc = 0;
+	if (fd >= 0)
+		close(fd);
+	close(top);
+	return rc;
+}
+
+int collect_check(const struct collect *c, struct errbuf *err)
+{
+	struct stat st;
 	if (!c->local[0])
 		return err_set(err, "no LocalDir");
-	if (mkdir(c->local, 0700) != 0 && errno != EEXIST)
-		return err_set(err, "%s: %s", c->local, strerror(errno));
-	fd = open_local(c, err);
-	if (fd < 0)
-		return -1;
-	close(fd);
+	if (lstat(c->local, &st) != 0)
+		return err_set(err, "%s: %s; is LocalDir a directory of each job (job_container/tmpfs)?", c->local, strerror(errno));
+	if (!S_ISDIR(st.st_mode) || st.st_uid != c->uid || (st.st_mode & 077))
+		return err_set(err, "%s: is not a private directory of uid %u", c->local, (unsigned)c->uid);
 	return 0;
 }
 
@@ -84,21 +128,16 @@ void collect_task_ended(struct collect *c, int rank, int status)
 		snprintf(c->ended, sizeof(c->ended), "%sexit code %d", who, WEXITSTATUS(status));
 }
 
-/* Has the directory any entry? */
-static bool something_left(int fd)
+/* As the user: has the directory any entry? */
+static bool something_left(const char *path)
 {
 	struct dirent *e;
 	bool found = false;
-	int copy = dup(fd);
-	DIR *d = copy < 0 ? NULL : fdopendir(copy);
-	if (!d) {
-		if (copy >= 0)
-			close(copy);
-		return false;
-	}
-	while (!found && (e = readdir(d)))
+	DIR *d = opendir(path);
+	while (d && !found && (e = readdir(d)))
 		found = strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
-	closedir(d);
+	if (d)
+		closedir(d);
 	return found;
 }
 
@@ -107,15 +146,14 @@ static unsigned patience_s(const struct collect *c)
 	return c->patience_s ? c->patience_s : COLLECT_PATIENCE_S;
 }
 
-/* In the child: become the user for good, without open files of slurmstepd. */
-static int become_user(const struct collect *c, int keep)
+/* In the child: become the user for good. No other process of the user can trace this one. */
+static int become_user(const struct collect *c)
 {
 	const rlim_t most_s = patience_s(c);
 	const struct rlimit memory = {.rlim_cur = COLLECT_MEMORY, .rlim_max = COLLECT_MEMORY};
 	const struct rlimit cpu = {.rlim_cur = most_s, .rlim_max = most_s + 1};
 	const struct rlimit no_core = {0};
 	sigset_t none;
-	int null;
 	if (geteuid() == 0 && (setgroups((size_t)c->n_groups, c->groups) != 0 || setresgid(c->gid, c->gid, c->gid) != 0 ||
 			       setresuid(c->uid, c->uid, c->uid) != 0))
 		return -1;
@@ -125,104 +163,144 @@ static int become_user(const struct collect *c, int keep)
 		signal(s, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	setsid();
 	umask(0027);
 	setrlimit(RLIMIT_AS, &memory);
 	setrlimit(RLIMIT_CPU, &cpu);
 	setrlimit(RLIMIT_CORE, &no_core);
-	null = open("/dev/null", O_RDWR);
-	if (null < 0 || chdir("/") != 0)
-		return -1;
-	for (int fd = 0; fd < 3; fd++)
-		dup2(null, fd);
-	for (int fd = 3; fd < FD_CLOSE_MAX; fd++)
-		if (fd != keep)
-			close(fd);
-	return fcntl(keep, F_SETFD, 0);
+	return prctl(PR_SET_DUMPABLE, 0);
 }
 
-/* end: a pipe that stays open until the program ends. The program's process id is written to it when `parent`,
- * the first fork, has ended. From then on the program is no descendant of slurmstepd. */
-static void exec_collector(const struct collect *c, int end, pid_t parent)
+/* What the processes behind run_apart tell slurmstepd. The other end of the pipe is closed when all have ended. */
+enum word { WORD_NO_NAMESPACE = 'n', WORD_NOTHING = '0', WORD_BEGUN = 'b' };
+
+static bool say(int word, enum word what)
+{
+	const char byte = (char)what;
+	return write(word, &byte, 1) == 1;
+}
+
+/* Become the user and the program. The word that it begins says also that the file server of the spool answers. */
+static void exec_collector(const struct collect *c, int word)
 {
 	char *const env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 	const char *argv[] = {"precedent", "collect", "--from", c->local, "--into", c->into, "--ended",
 			      c->ended[0] ? c->ended : "ended before MPI_Finalize", c->last ? "--last" : NULL, NULL};
-	const pid_t self = getpid();
-	while (getppid() == parent)
-		sched_yield();
-	if (write(end, &self, sizeof(self)) == sizeof(self) && become_user(c, end) == 0)
+	if (become_user(c) != 0)
+		_exit(127);
+	/* The batch step also collects files that other nodes have moved but could not join. */
+	if (!c->last && !something_left(c->local)) {
+		say(word, WORD_NOTHING);
+		_exit(0);
+	}
+	open(c->into, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* waits if the server does not answer */
+	if (say(word, WORD_BEGUN))
 		execve(c->program, (char *const *)argv, env);
 	_exit(127);
 }
 
-/* Wait until the other end of the pipe is closed. Returns false after timeout_ms. */
-static bool await_end(int fd, int64_t timeout_ms)
+/*
+ * The first process of a PID namespace, with root's rights. When it ends, the kernel kills all processes of the
+ * namespace. It ends when the program ends, or when the leash is closed: by slurmstepd, or because slurmstepd died.
+ */
+static void warden(const struct collect *c, int leash, int word)
 {
-	struct pollfd end = {.fd = fd};
-	struct timespec now;
-	int64_t until, left = timeout_ms;
-	int n;
+	const struct sigaction child = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP};
+	struct pollfd wait_for[2] = {{.fd = leash}, {.events = POLLIN}};
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sigset_t ended;
+	if (null < 0 || chdir("/") != 0)
+		_exit(127);
+	for (int fd = 0; fd < 3; fd++)
+		dup2(null, fd);
+	bounded_close(leash, word); /* sockets of slurmstepd */
+	setsid();
+	sigaction(SIGCHLD, &child, NULL);
+	sigemptyset(&ended);
+	sigaddset(&ended, SIGCHLD);
+	sigprocmask(SIG_SETMASK, &ended, NULL);
+	wait_for[1].fd = signalfd(-1, &ended, SFD_CLOEXEC);
+	pid_t pid = wait_for[1].fd < 0 ? -1 : fork();
+	if (pid == 0)
+		exec_collector(c, word);
+	while (pid > 0 && poll(wait_for, 2, -1) < 0 && errno == EINTR)
+		;
+	_exit(0);
+}
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	until = now.tv_sec * 1000 + now.tv_nsec / 1000000 + timeout_ms;
-	while ((n = poll(&end, 1, left > 0 ? (int)left : 0)) < 0 && errno == EINTR) {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		left = until - (now.tv_sec * 1000 + now.tv_nsec / 1000000);
-	}
-	return n != 0;
+/* In the first fork: its child is the first process of a new PID namespace. Only root can have one. */
+static void fork_warden(const struct collect *c, int leash, int word)
+{
+	if (geteuid() == 0 && unshare(CLONE_NEWPID) != 0)
+		say(word, WORD_NO_NAMESPACE);
+	else if (fork() == 0)
+		warden(c, leash, word);
+	_exit(0);
+}
+
+/* Returns what was told, 0 if Slurm killed all before, or -1 with err. */
+static int follow(const struct collect *c, int word, int *leash, struct errbuf *err)
+{
+	char told = 0;
+	ssize_t n = 0;
+	bool ended;
+	if (!bounded_poll(word, BEGIN_MS))
+		return err_set(err, "%s does not answer: files of the run stay in %s", c->into, c->local);
+	while ((n = read(word, &told, 1)) < 0 && errno == EINTR)
+		;
+	if (n != 1)
+		return 0;
+	if (told == WORD_NO_NAMESPACE)
+		return err_set(err, "no PID namespace: files of the run stay in %s", c->local);
+	ended = bounded_poll(word, patience_s(c) * 1000);
+	if (!ended)
+		err_set(err, "%s: precedent collect does not end: files of the run may stay in %s", c->into, c->local);
+	close(*leash);
+	*leash = -1;
+	if (!ended)
+		bounded_poll(word, KILLED_MS);
+	return ended ? told : -1;
 }
 
 /*
- * Run the program after two forks, so that it is no child of slurmstepd. Slurm kills the remaining processes of a
- * step at this time, and may find them by their parents (proctrack/linuxproc).
+ * Run the program after two forks, so that it is no descendant of slurmstepd. Slurm kills the remaining processes of
+ * a step at this time, and may find them by their parents (proctrack/linuxproc). Such a kill returns 0.
  *
- * The pipe closes when the program ends. The wait is bounded, because a file server that does not answer must not
- * keep the job from ending. While the pipe is open, the process exists, so its id is not reused. Returns false if
- * the program did not begin; Slurm may have killed it between the two forks.
+ * The wait is bounded, because a file server that does not answer must not keep the job from ending. No process is
+ * signalled: a number may belong to a foreign process when it is used. The program inherits no descriptor.
  */
-static bool run_apart(const struct collect *c)
+static int run_apart(const struct collect *c, struct errbuf *err)
 {
-	int ends[2], status;
-	pid_t child, pid = 0;
-	ssize_t n = 0;
-	bool began;
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return false;
-	child = fork();
-	if (child == 0) {
-		const pid_t self = getpid();
-		if (fork() == 0)
-			exec_collector(c, ends[1], self);
-		_exit(0);
+	int leash[2], word[2], status, rc = -1;
+	pid_t child;
+	if (pipe2(leash, O_CLOEXEC) != 0)
+		return err_set(err, "no pipe: %s", strerror(errno));
+	if (pipe2(word, O_CLOEXEC) != 0) {
+		err_set(err, "no pipe: %s", strerror(errno));
+	} else {
+		child = fork();
+		if (child == 0) {
+			close(leash[1]);
+			fork_warden(c, leash[0], word[1]);
+		}
+		close(word[1]);
+		while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+			;
+		rc = child < 0 ? err_set(err, "no process: %s", strerror(errno)) : follow(c, word[0], &leash[1], err);
+		close(word[0]);
 	}
-	close(ends[1]);
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	while (child > 0 && (n = read(ends[0], &pid, sizeof(pid))) < 0 && errno == EINTR)
-		;
-	began = n == sizeof(pid);
-	if (began && !await_end(ends[0], (int64_t)patience_s(c) * 1000)) {
-		kill(pid, SIGKILL);
-		await_end(ends[0], KILLED_MS);
-	}
-	close(ends[0]);
-	return began;
+	close(leash[0]);
+	if (leash[1] >= 0)
+		close(leash[1]);
+	return rc;
 }
 
-void collect_run(const struct collect *c)
+int collect_run(const struct collect *c, struct errbuf *err)
 {
-	struct errbuf err;
-	bool left;
-	int fd;
+	int rc = 0;
 	if (!c->local[0])
-		return;
-	fd = open_local(c, &err);
-	left = fd >= 0 && something_left(fd);
-	if (fd >= 0)
-		close(fd);
-	/* The batch step also collects files that other nodes have moved but could not join. */
-	for (int i = 0; (left || c->last) && i < BEGINNINGS && !run_apart(c); i++)
-		;
+		return 0;
+	for (int i = 0; rc == 0 && i < BEGINNINGS; i++)
+		rc = run_apart(c, err);
 	rmdir(c->local); /* fails if a file could not be moved */
+	return rc < 0 ? -1 : 0;
 }

@@ -33,10 +33,11 @@ static struct spank_option options[] = {
 
 __attribute__((visibility("default"))) int slurm_spank_init(spank_t sp, int ac, char **av)
 {
-	if (spank_context() == S_CTX_SLURMD)
+	if (spank_context() == S_CTX_SLURMD) {
 		task_side_slurmd(ac, av);
-	else
+	} else {
 		spank_option_register(sp, &options[0]);
+	}
 	return 0;
 }
 

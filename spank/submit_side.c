@@ -20,7 +20,11 @@
 #include "common/inject.h"
 #include "common/sbatch_args.h"
 #include "common/script_words.h"
+#include "spank/bounded.h"
 
+#define FINGERPRINT_VAR   "PRECEDENT_FINGERPRINT"
+/* A fingerprint gives up earlier (FINGERPRINT_TIME_NS), unless a file server does not answer. */
+#define SUBMIT_MS         1000
 #define COMMAND_LINE_MAX (4 * 1024 * 1024)
 
 static struct plugin_context {
@@ -200,18 +204,15 @@ static int read_batch(struct submission *s, struct fingerprint_job *job)
 	return 0;
 }
 
-static void fingerprint_submission(spank_t sp, struct submission *s)
+/* The fingerprint of this submission. Its files may be on a server that does not answer. */
+static int fingerprint_submission(struct submission *s, char value[FINGERPRINT_LEN], struct errbuf *err)
 {
 	struct fingerprint_job job = {.lookup = lookup_env};
-	struct errbuf err;
-	char value[FINGERPRINT_LEN];
 	if (!getcwd(s->cwd, sizeof(s->cwd)) || read_command_line(s) < 0 || s->argc < 1)
-		return;
+		return err_set(err, "the command line cannot be read");
 	if (strcmp(program_invocation_short_name, "sbatch") == 0) {
-		if (read_batch(s, &job) < 0) {
-			slurm_verbose("precedent: the script cannot be read here: no fingerprint");
-			return;
-		}
+		if (read_batch(s, &job) < 0)
+			return err_set(err, "the script cannot be read here");
 	} else {
 		job.args = s->argv + 1;
 		job.n_args = s->argc - 1;
@@ -220,13 +221,8 @@ static void fingerprint_submission(spank_t sp, struct submission *s)
 	job.work_dir = s->work_dir;
 	job.submit_dir = s->cwd;
 	if (!s->work_dir)
-		return;
-	if (fingerprint_job(&job, value, &err) < 0) {
-		slurm_verbose("precedent: %s", err.text);
-		return;
-	}
-	slurm_debug("precedent: fingerprint %s", value);
-	spank_job_control_setenv(sp, "PRECEDENT_FINGERPRINT", value, 1);
+		return err_set(err, "no memory");
+	return fingerprint_job(&job, value, err) < 0 ? -1 : 0;
 }
 
 static void submission_free(struct submission *s)
@@ -262,17 +258,30 @@ static void forget_outer_job(void)
 	strip_variable(INJECT_ENV_LIST_INTERNAL, inject_env_list_strip);
 }
 
+static int compute(void *value, struct errbuf *err)
+{
+	struct submission *s = calloc(1, sizeof(*s));
+	int rc = s ? fingerprint_submission(s, value, err) : err_set(err, "no memory");
+	if (s)
+		submission_free(s);
+	return rc;
+}
+
 void submit_side_options_done(spank_t sp)
 {
+	char value[FINGERPRINT_LEN] = "";
+	const struct bounded work = {compute, value, sizeof(value), SUBMIT_MS, "an input file"};
+	struct errbuf err;
 	/* srun inside a job starts a step, not a job. */
 	if (spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID"))
 		return;
 	forget_outer_job();
 	if (context.mode_given && context.mode == MODE_OFF)
 		return;
-	struct submission *s = calloc(1, sizeof(*s));
-	if (s) {
-		fingerprint_submission(sp, s);
-		submission_free(s);
+	if (bounded_run(&work, NULL, &err) < 0) {
+		slurm_verbose("precedent: no fingerprint: %s", err.text);
+		return;
 	}
+	slurm_debug("precedent: fingerprint %s", value);
+	spank_job_control_setenv(sp, FINGERPRINT_VAR, value, 1);
 }

@@ -12,7 +12,7 @@
 /* The option's callback. Returns 0; -1 with a message if the value is none of the four. */
 int submit_side_option(const char *value);
 
-/* All options are known, and the job is not submitted yet. Never fails. */
+/* All options are known, and the job is not submitted yet. Never fails; waits a second at most. */
 void submit_side_options_done(spank_t sp);
 
 #endif

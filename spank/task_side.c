@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The part that runs as root trusts no data that the user can set: uid and job id come from slurmstepd, directories
- * from the configuration. The user's environment only decides whether the tracer is used. Messages go to
- * slurmstepd's log at debug level, never to the job's output.
+ * from the configuration. The user's environment only decides whether the tracer is used. Messages go to slurmd's log,
+ * below the level of errors, because slurmstepd writes errors into the job's output.
+ *
+ * No process of Slurm or of the user waits long for the spool: see bounded.h. Only the configuration is read directly,
+ * as Slurm reads its own.
  */
 #include "spank/task_side.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <slurm/slurm.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/conf.h"
 #include "common/inject.h"
 #include "common/nodes.h"
+#include "spank/bounded.h"
 #include "spank/collect_side.h"
 
-#define FD_CLOSE_MAX 1024
+/* After the spool did not answer, no step of this node waits for it for so long. */
+#define SILENT_S    60
+#define SILENT_FILE "spool-silent"
 
 enum step_kind { STEP_TASKS, STEP_BATCH, STEP_DAEMON, STEP_OTHER };
 
@@ -80,7 +87,7 @@ static const char *argument(int ac, char **av, const char *name)
 static int name_collect(const struct precedent_conf *conf, struct errbuf *err)
 {
 	struct collect *c = &context.collect;
-	int n = conf ? snprintf(c->program, sizeof(c->program), "%s/bin/precedent", conf->install_dir) : 0;
+	int n = conf ? snprintf(c->program, sizeof(c->program), "%s/lib/precedent/precedent-collect", conf->install_dir) : 0;
 	if (n < 0 || (size_t)n >= sizeof(c->program))
 		return err_set(err, "InstallDir: name too long");
 	n = conf ? snprintf(context.local_dir, sizeof(context.local_dir), "%s", conf->local_dir) : 0;
@@ -146,23 +153,59 @@ static int mark_node(struct errbuf *err)
 	return rc;
 }
 
+/* The arguments of the plugstack line. */
+struct arguments {
+	int ac;
+	char **av;
+};
+
+static int look_at_node(void *arg, struct errbuf *err)
+{
+	const struct arguments *line = arg;
+	int top;
+	if (read_config(line->ac, line->av, err) < 0 || mark_node(err) < 0)
+		return -1;
+	top = context.local_dir[0] ? collect_open_top(context.local_dir, err) : 0;
+	return top < 0 ? -1 : 0; /* the process ends */
+}
+
 void task_side_slurmd(int ac, char **av)
 {
+	struct arguments line = {.ac = ac, .av = av};
+	const struct bounded look = {look_at_node, &line, sizeof(line), BOUNDED_MS, "spool"};
 	struct errbuf err;
-	int status;
-	/* A grandchild does the work: a file server that does not answer must not keep slurmd from starting. */
-	pid_t child = fork();
-	if (child == 0) {
-		if (fork() == 0) {
-			for (int fd = 3; fd < FD_CLOSE_MAX; fd++) /* slurmd's sockets must not stay open in it */
-				close(fd);
-			if (read_config(ac, av, &err) == 0)
-				mark_node(&err);
-		}
-		_exit(0);
+	if (bounded_run(&look, NULL, &err) < 0)
+		slurm_error("precedent: jobs on this node are not traced, or leave nothing when they die: %s", err.text);
+}
+
+/* Open the file that remembers a silent spool. Returns -1 if there is none. */
+static int open_silent(int flags)
+{
+	struct errbuf err;
+	int fd = -1, top = context.local_dir[0] ? collect_open_top(context.local_dir, &err) : -1;
+	if (top >= 0) {
+		fd = openat(top, SILENT_FILE, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+		close(top);
 	}
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
+	return fd;
+}
+
+static bool was_silent(void)
+{
+	struct stat st;
+	int fd = open_silent(O_RDONLY);
+	bool silent = fd >= 0 && fstat(fd, &st) == 0 && st.st_mtime <= time(NULL) && time(NULL) - st.st_mtime < SILENT_S;
+	if (fd >= 0)
+		close(fd);
+	return silent;
+}
+
+static int remember_silent(void *arg, struct errbuf *err)
+{
+	int fd = open_silent(O_WRONLY | O_CREAT);
+	(void)arg;
+	(void)err;
+	return futimens(fd, NULL); /* the process ends */
 }
 
 /* Store the data that the end of the step needs, while SPANK still provides them. */
@@ -180,8 +223,56 @@ static void plan_collect(spank_t sp, uid_t uid, uint32_t job_id)
 	c->last = context.kind == STEP_BATCH;
 }
 
+/* What root prepares for a step. */
+struct preparation {
+	bool marked; /* the step is to be traced; else the node is marked and nothing more */
+	uid_t uid;
+	bool silent; /* the spool did not answer an earlier step */
+	bool local;  /* LocalDir can be used */
+	struct errbuf local_err;
+};
+
+static int prepare_step(void *arg, struct errbuf *err)
+{
+	struct preparation *p = arg;
+	if (!p->marked)
+		return mark_node(err);
+	p->silent = was_silent();
+	if (p->silent)
+		return err_set(err, "%s did not answer a moment ago", context.spool);
+	p->local = collect_make(&context.collect, context.local_dir, &p->local_err) == 0;
+	return mark_node(err) < 0 ? -1 : inject_spool_user(context.spool, p->uid, err);
+}
+
+/* Prepare a marked step. Returns whether it is traced. The log tells a loss once for each job, or once in SILENT_S. */
+static bool enable(spank_t sp, uid_t uid, uint32_t job_id)
+{
+	struct preparation p = {.marked = true, .uid = uid};
+	const struct bounded prepare = {prepare_step, &p, sizeof(p), BOUNDED_MS, context.spool};
+	const struct bounded remember = {remember_silent, &p, sizeof(p), 0, SILENT_FILE};
+	struct errbuf err, unused;
+	bool late;
+	plan_collect(sp, uid, job_id);
+	if (bounded_run(&prepare, &late, &err) < 0) {
+		if (late)
+			bounded_run(&remember, NULL, &unused);
+		if (p.silent)
+			slurm_debug("precedent: job %u is not traced: %s", (unsigned)job_id, err.text);
+		else
+			slurm_info("precedent: error: job %u is not traced: %s", (unsigned)job_id, err.text);
+		return false;
+	}
+	if (context.collect.local[0] && !p.local) {
+		slurm_info("precedent: error: job %u leaves nothing if it dies: %s", (unsigned)job_id, p.local_err.text);
+		context.collect.local[0] = '\0';
+	}
+	return true;
+}
+
 void task_side_step(spank_t sp, int ac, char **av)
 {
+	struct preparation node = {.marked = false};
+	const struct bounded mark_alone = {prepare_step, &node, sizeof(node), 0, context.spool};
 	struct errbuf err;
 	uid_t uid;
 	uint32_t job_id = 0;
@@ -190,19 +281,20 @@ void task_side_step(spank_t sp, int ac, char **av)
 	if (mark == '-')
 		return;
 	context.kind = step_kind(sp);
-	if (read_config(ac, av, &err) < 0 || mark_node(&err) < 0) {
+	if (read_config(ac, av, &err) < 0) {
 		slurm_debug("precedent: not traced: %s", err.text);
 		return;
 	}
 	if (mark != '1' || context.kind == STEP_OTHER || spank_get_item(sp, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
-	    spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS)
+	    spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS) {
+		bounded_run(&mark_alone, NULL, &err);
 		return;
-	plan_collect(sp, uid, job_id);
+	}
 	context.collect.patience_s = collect_patience(ac, av);
-	if (inject_spool_user(context.spool, uid, &err) < 0)
-		slurm_debug("precedent: not traced: %s", err.text);
-	else
-		context.enabled = true;
+	context.enabled = enable(sp, uid, job_id);
+	/* The batch step decides for the job. */
+	if (!context.enabled && context.kind == STEP_BATCH)
+		spank_setenv(sp, INJECT_MARK, "0", 1);
 }
 
 /* A variable of the job, or NULL. *too_long: the variable does not fit. */
@@ -262,8 +354,6 @@ static int prepare_mpirun(spank_t sp, const char *dir, const char *local, struct
 		name = INJECT_ENV_LIST_INTERNAL;
 		old = job_env(sp, name, list, sizeof(list), &too_long);
 	}
-	if (user_objects(sp))
-		return err_set(err, "mpirun: the script or mca-params.conf sets LD_PRELOAD or mca_base_env_list itself");
 	if (too_long || inject_env_list(old, user, context.lib, dir, local, value, sizeof(value)) < 0)
 		return err_set(err, "mpirun: LD_PRELOAD or %s is too long, or has a ';' in it", name);
 	spank_setenv(sp, name, value, 1);
@@ -289,18 +379,55 @@ static int check_once(spank_t sp, struct errbuf *err)
 	return 0;
 }
 
-/* The batch step runs before all other steps: it decides for the job whether it is traced. */
-static void prepare_batch(spank_t sp, const char *dir, const char *local)
+/* What a task prepares as the user. */
+struct task_files {
+	spank_t sp;
+	uid_t uid;
+	uint32_t job_id;
+	char dir[PATH_MAX];
+	bool local;       /* LocalDir can be used */
+	bool refused;     /* the whole job is not traced; why says why not */
+	bool own_objects; /* what mpirun starts is not traced */
+	struct errbuf why, local_err;
+};
+
+static int prepare_files(void *arg, struct errbuf *err)
 {
+	struct task_files *f = arg;
+	if (inject_spool_job(context.spool, f->uid, f->job_id, f->dir, sizeof(f->dir), err) < 0)
+		return -1;
+	f->local = collect_check(&context.collect, &f->local_err) == 0;
+	if (context.kind != STEP_BATCH)
+		return 0;
+	f->refused = check_once(f->sp, &f->why) < 0 || check_nodes(f->sp, &f->why) < 0;
+	f->own_objects = !f->refused && user_objects(f->sp);
+	if (f->own_objects)
+		err_set(&f->why, "mpirun: the script or mca-params.conf sets LD_PRELOAD or mca_base_env_list itself");
+	if (f->refused || f->own_objects)
+		inject_spool_note(f->dir, f->why.text);
+	return 0;
+}
+
+static int write_note(void *arg, struct errbuf *err)
+{
+	const struct task_files *f = arg;
+	(void)err;
+	inject_spool_note(f->dir, f->why.text);
+	return 0;
+}
+
+/* The batch step runs before all other steps: it decides for the job whether it is traced. */
+static void prepare_batch(spank_t sp, struct task_files *f)
+{
+	const struct bounded note = {write_note, f, sizeof(*f), BOUNDED_MS, f->dir};
 	struct errbuf err;
-	if (check_once(sp, &err) < 0 || check_nodes(sp, &err) < 0) {
+	if (f->refused)
 		spank_setenv(sp, INJECT_MARK, "0", 1);
-		slurm_debug("precedent: not traced: %s", err.text);
-		inject_spool_note(dir, err.text);
-	} else if (prepare_mpirun(sp, dir, local, &err) < 0) {
-		slurm_debug("precedent: not traced: %s", err.text);
-		inject_spool_note(dir, err.text);
-	}
+	else if (!f->own_objects && prepare_mpirun(sp, f->dir, f->local ? context.collect.local : NULL, &f->why) < 0)
+		bounded_run(&note, NULL, &err);
+	else if (!f->own_objects)
+		return;
+	slurm_debug("precedent: not traced: %s", f->why.text);
 }
 
 static void prepare_task(spank_t sp, const char *dir, const char *local)
@@ -318,29 +445,36 @@ static void prepare_task(spank_t sp, const char *dir, const char *local)
 		spank_setenv(sp, "PRECEDENT_TRACE_LOCAL", local, 1);
 }
 
+/* Tell once for each step and node what is lost. */
+static void tell_task(spank_t sp, uint32_t job_id, const char *what, const char *why)
+{
+	int task;
+	if (spank_get_item(sp, S_TASK_ID, &task) == ESPANK_SUCCESS && task == 0)
+		slurm_info("precedent: error: job %u %s: %s", (unsigned)job_id, what, why);
+}
+
 void task_side_task(spank_t sp)
 {
-	char dir[PATH_MAX];
-	const char *local = NULL;
+	struct task_files f = {.sp = sp};
+	const struct bounded prepare = {prepare_files, &f, sizeof(f), BOUNDED_MS, context.spool};
 	struct errbuf err;
-	uint32_t job_id = 0;
-	uid_t uid;
 	if (!context.enabled)
 		return;
-	if (spank_get_item(sp, S_JOB_UID, &uid) != ESPANK_SUCCESS || spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS)
+	if (spank_get_item(sp, S_JOB_UID, &f.uid) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_ID, &f.job_id) != ESPANK_SUCCESS)
 		return;
-	if (inject_spool_job(context.spool, uid, job_id, dir, sizeof(dir), &err) < 0) {
-		slurm_debug("precedent: not traced: %s", err.text);
+	if (bounded_run(&prepare, NULL, &err) < 0) {
+		tell_task(sp, f.job_id, "is not traced", err.text);
+		if (context.kind == STEP_BATCH)
+			spank_setenv(sp, INJECT_MARK, "0", 1);
 		return;
 	}
-	if (collect_prepare(&context.collect, &err) == 0)
-		local = context.collect.local;
-	else
-		slurm_debug("precedent: nothing will be kept of a run that dies: %s", err.text);
+	if (!f.local && context.collect.local[0])
+		tell_task(sp, f.job_id, "leaves nothing if it dies", f.local_err.text);
 	if (context.kind == STEP_BATCH)
-		prepare_batch(sp, dir, local);
+		prepare_batch(sp, &f);
 	else if (context.kind == STEP_TASKS)
-		prepare_task(sp, dir, local);
+		prepare_task(sp, f.dir, f.local ? context.collect.local : NULL);
 }
 
 void task_side_task_ended(spank_t sp)
@@ -358,6 +492,7 @@ void task_side_task_ended(spank_t sp)
 
 void task_side_step_ended(void)
 {
-	if (context.enabled)
-		collect_run(&context.collect);
+	struct errbuf err;
+	if (context.enabled && collect_run(&context.collect, &err) < 0)
+		slurm_info("precedent: error: %s", err.text);
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -286,6 +287,7 @@ static int collect(const struct collect_task *c)
 	struct errbuf err;
 	int n;
 
+	prctl(PR_SET_DUMPABLE, 0); /* started by root, and outside of the job's processes: nobody may take it over */
 	bring_all(c);
 	while ((n = salvage_find(c->into, &run, &err)) > 0 && !all_complete(run, n) && cli_now() < end) {
 		free(run);

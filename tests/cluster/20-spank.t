@@ -173,7 +173,7 @@ subtest 'a node that nobody knows: none of the job is traced' => sub {
 	is_deeply((loaded($job))[0], {}, 'without the tracer on either node');
 	is($out =~ /^(SLURM_PRECEDENT_TRACE=.*)$/m && $1, 'SLURM_PRECEDENT_TRACE=0', 'the steps know');
 	like(run_ok('cat', "$spool/$uid/$job/untraced.txt"), qr/^node fast\d has not said that it has the tracer/, 'a note says why');
-	ok(-e "$spool/nodes/fast1" && -e "$spool/nodes/fast2", 'both nodes have said by now that they have it');
+	ok(wait_until(20, sub { -e "$spool/nodes/fast1" && -e "$spool/nodes/fast2" }), 'both nodes have said by now that they have it');
 };
 
 subtest 'srun and mpirun, two nodes' => sub {

@@ -71,7 +71,7 @@ sub printed {
 # What is left on the nodes.
 sub left_over {
 	my ($job) = @_;
-	my @found = glob "$dir/tmp/*/precedent-*-$job";
+	my @found = glob "$dir/tmp/*/precedent/*-$job";
 	return @found;
 }
 
@@ -254,24 +254,18 @@ memory_group_remove();
 
 # ---- a collector that hangs ----
 
-sub lives {
-	my ($pid) = @_;
-	my $r = run_command('cat', "/proc/$pid/stat");
-	return $r->{rc} == 0 && $r->{out} !~ /\) [ZX] /;
-}
-
 # precedent collect as the job's user on a node, by hand.
 sub collect_by_hand {
 	my ($node, $job) = @_;
 	return $testbed->testbed('node', $node, 'setpriv', '--reuid', $testbed->user, '--regid', $testbed->user, '--init-groups',
-		"$dir/precedent/bin/precedent", 'collect', '--from', "/tmp/precedent-$uid-$job", '--into', "$spool/$uid/$job", '--last');
+		"$dir/precedent/bin/precedent", 'collect', '--from', "/tmp/precedent/$uid-$job", '--into', "$spool/$uid/$job", '--last');
 }
 
 subtest 'a collector that hangs' => sub {
-	my ($program, $plugstack) = ("$dir/precedent/bin/precedent", "$dir/etc/slurm/plugstack.conf");
+	my ($program, $plugstack) = ("$dir/precedent/lib/precedent/precedent-collect", "$dir/etc/slurm/plugstack.conf");
 	my $line = $testbed->read($plugstack);
 	rename $program, "$program.real" or die "$program: $!\n";
-	$testbed->write($program, "#!/bin/sh\n[ \"\$1\" = collect ] || exec \"\$0.real\" \"\$@\"\necho \$\$ >>\"\$5/stopped\"\nkill -STOP \$\$\n", 0755);
+	$testbed->write($program, "#!/bin/sh\necho \$\$ >>\"\$5/stopped\"\nkill -STOP \$\$\n", 0755);
 	$testbed->write($plugstack, $line =~ s/\n/ collect_wait=2\n/r);
 	my ($job) = submit_script("srun -K --mpi=pmix ./dies kill $steps", '-N2', '-n2', '-t', 5);
 	ok($testbed->wait_job($job, 120), 'the job ends all the same');
@@ -279,16 +273,16 @@ subtest 'a collector that hangs' => sub {
 	my @pids;
 	wait_until(30, sub { return (@pids = -e $stopped ? split /\n/, $testbed->read($stopped) : ()) >= 3 });
 	is(scalar @pids, 3, 'a collector began for the step on each node, and one for the batch script');
-	ok(wait_until(30, sub { return !grep { lives($_) } @pids }), 'none is left');
+	ok(wait_until(30, sub { return !processes(qr/precedent-collect/) }), 'none is left');
 	rename "$program.real", $program or die "$program: $!\n";
 	$testbed->write($plugstack, $line);
 	is(scalar traces($job), 0, 'nothing was brought');
-	is(scalar(my @parts = glob "$dir/tmp/*/precedent-$uid-$job/*.spill"), 2, 'and nothing is lost');
-	my @nodes = map { m{/tmp/([^/]+)/precedent-} } left_over($job);
+	is(scalar(my @parts = glob "$dir/tmp/*/precedent/$uid-$job/*.spill"), 2, 'and nothing is lost');
+	my @nodes = map { m{/tmp/([^/]+)/precedent/} } left_over($job);
 	collect_by_hand($_, $job) for @nodes;
 	my ($file, $info) = partial_trace($job);
 	whole_until_the_end($file, $info, qr/./) if $file;
-	is_deeply([left_over($job)], [], 'it is brought by hand');
+	is_deeply([glob "$dir/tmp/*/precedent/$uid-$job/*"], [], 'it is brought by hand');
 };
 
 done_testing();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The directory of a node in which ranks record: it is used only if it belongs to the user and is private. */
+/* The directory of a node in which ranks record, which root makes, and the collector, which runs as the user. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,8 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -28,9 +30,23 @@ static pid_t fork_and_kill(void)
 	return pid;
 }
 
+/* Signals that were sent by the number of a process. */
+static int n_signals;
+
+__attribute__((unused)) static int count_kill(pid_t pid, int signo)
+{
+	n_signals++;
+	return kill(pid, signo);
+}
+
 #define fork fork_and_kill
+#define kill count_kill
 #include "spank/collect_side.c"
 #undef fork
+#undef kill
+#include "spank/bounded.c"
+
+#define STRANGER 4242
 
 static char top[] = "/tmp/precedent-collect-XXXXXX";
 
@@ -41,38 +57,110 @@ static void test_name(void **state)
 
 	(void)state;
 	assert_int_equal(collect_name(&c, "/tmp", 1001, 7, &err), 0);
-	assert_string_equal(c.local, "/tmp/precedent-1001-7");
+	assert_string_equal(c.local, "/tmp/precedent/1001-7");
 	assert_int_equal(collect_name(&c, "", 1001, 7, &err), 0);
 	assert_string_equal(c.local, "");
-	assert_int_equal(collect_prepare(&c, &err), -1);
+	assert_int_equal(collect_make(&c, "", &err), -1);
+	assert_int_equal(collect_check(&c, &err), -1);
 	assert_int_equal(collect_name(&c, "/tmp;LD_PRELOAD=x", 1001, 7, &err), -1);
 	assert_string_equal(c.local, "");
 }
 
-static void test_made_and_refused(void **state)
+static const char *below_top(const char *name)
+{
+	static char path[2][PATH_MAX];
+	static unsigned turn;
+	char *p = path[turn++ % 2];
+
+	snprintf(p, PATH_MAX, "%s/%s", top, name);
+	return p;
+}
+
+static void assert_made(const char *path, uid_t uid, mode_t mode)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISDIR(st.st_mode));
+	assert_int_equal(st.st_mode & 07777, mode);
+	assert_int_equal(st.st_uid, uid);
+}
+
+static void test_made(void **state)
 {
 	static struct collect c;
 	struct errbuf err;
-	struct stat st;
+	const mode_t mask = umask(077);
 
 	(void)state;
 	assert_non_null(mkdtemp(top));
+	c.gid = getegid();
 	assert_int_equal(collect_name(&c, top, geteuid(), 7, &err), 0);
-	assert_int_equal(collect_prepare(&c, &err), 0);
-	assert_int_equal(lstat(c.local, &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0700);
-	assert_int_equal(collect_prepare(&c, &err), 0); /* a second task of the job */
+	assert_int_equal(collect_check(&c, &err), -1); /* in the namespace of another job */
+	assert_non_null(strstr(err.text, "job_container"));
+	assert_int_equal(collect_make(&c, top, &err), 0);
+	umask(mask);
+	assert_made(below_top("precedent"), geteuid(), 0711);
+	assert_made(c.local, geteuid(), 0700);
+	assert_int_equal(collect_make(&c, top, &err), 0); /* a second step of the job */
+	assert_int_equal(collect_check(&c, &err), 0);
 	assert_int_equal(chmod(c.local, 0755), 0);
-	assert_int_equal(collect_prepare(&c, &err), -1); /* others can read it */
-	assert_int_equal(chmod(c.local, 0700), 0);
-	c.uid = geteuid() + 1;
-	assert_int_equal(collect_prepare(&c, &err), -1); /* another user made it first */
-	c.uid = geteuid();
+	assert_int_equal(collect_check(&c, &err), -1); /* others can read it */
 	assert_int_equal(rmdir(c.local), 0);
 	assert_int_equal(symlink("/tmp", c.local), 0);
-	assert_int_equal(collect_prepare(&c, &err), -1); /* a link */
+	assert_int_equal(collect_make(&c, top, &err), -1); /* a link */
+	assert_int_equal(collect_check(&c, &err), -1);
 	assert_int_equal(unlink(c.local), 0);
+	/* Other users could rename it. */
+	assert_int_equal(chmod(top, 0777), 0);
+	assert_int_equal(collect_make(&c, top, &err), -1);
+	assert_non_null(strstr(err.text, "sticky"));
+	assert_int_equal(chmod(top, 01777), 0);
+	assert_int_equal(collect_make(&c, top, &err), 0);
+	assert_int_equal(rmdir(c.local), 0);
+	assert_int_equal(chmod(below_top("precedent"), 0733), 0);
+	assert_int_equal(collect_make(&c, top, &err), -1);
+	assert_int_equal(rmdir(below_top("precedent")), 0);
+	/* A link to a directory where the user would like to have one. */
+	assert_int_equal(symlink("/", below_top("precedent")), 0);
+	assert_int_equal(collect_make(&c, top, &err), -1);
+	assert_int_equal(unlink(below_top("precedent")), 0);
 	assert_int_equal(rmdir(top), 0);
+}
+
+/* Another user took the names first. */
+static void test_squatted(void **state)
+{
+	static char dir[] = "/tmp/precedent-collect-XXXXXX";
+	static struct collect c;
+	struct errbuf err;
+	char path[PATH_MAX];
+
+	(void)state;
+	if (geteuid() != 0) { /* cmocka writes a skip as "not ok" */
+		print_message("# test_squatted: needs root\n");
+		return;
+	}
+	assert_non_null(mkdtemp(dir));
+	c.gid = 1;
+	assert_int_equal(collect_name(&c, dir, STRANGER, 7, &err), 0);
+	snprintf(path, sizeof(path), "%s/precedent", dir);
+	assert_int_equal(mkdir(path, 0711), 0);
+	assert_int_equal(chown(path, STRANGER + 1, 1), 0);
+	assert_int_equal(collect_make(&c, dir, &err), -1);
+	assert_non_null(strstr(err.text, "belongs to uid 4243"));
+	assert_int_equal(access(c.local, F_OK), -1);
+	assert_int_equal(chown(path, 0, 0), 0);
+	assert_int_equal(collect_make(&c, dir, &err), 0);
+	assert_made(c.local, STRANGER, 0700);
+	assert_int_equal(collect_check(&c, &err), 0);
+	assert_int_equal(chown(c.local, STRANGER + 1, 1), 0);
+	assert_int_equal(collect_make(&c, dir, &err), -1);
+	assert_int_equal(collect_check(&c, &err), -1);
+	assert_made(c.local, STRANGER + 1, 0700);
+	assert_int_equal(rmdir(c.local), 0);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(rmdir(dir), 0);
 }
 
 static void test_ended(void **state)
@@ -88,71 +176,218 @@ static void test_ended(void **state)
 	assert_string_equal(c.ended, "rank 3: killed by signal 9 (Killed)");
 }
 
-/* Has the process ended? It may still be a zombie of the process that inherited it. */
-static bool is_gone(pid_t pid)
+/* A living process whose command line names this directory, or 0. */
+static pid_t process_of(const char *dir)
 {
-	char path[64], text[512] = "";
-	ssize_t n;
-	int fd;
+	DIR *proc = opendir("/proc");
+	pid_t found = 0;
+	struct dirent *e;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY);
-	if (fd < 0)
-		return errno == ENOENT;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	return n <= 0 || strstr(text, ") Z ");
+	assert_non_null(proc);
+	while (!found && (e = readdir(proc))) {
+		char path[300], text[1024];
+		ssize_t n = -1;
+		int fd;
+
+		snprintf(path, sizeof(path), "/proc/%s/cmdline", e->d_name);
+		fd = atoi(e->d_name) > 0 ? open(path, O_RDONLY) : -1;
+		if (fd >= 0) {
+			n = read(fd, text, sizeof(text)); /* nothing of a zombie */
+			close(fd);
+		}
+		if (n > 0 && memmem(text, (size_t)n, dir, strlen(dir)))
+			found = atoi(e->d_name);
+	}
+	closedir(proc);
+	return found;
 }
 
-/* Make a collector in a new directory: a script. */
-static void collector_make(struct collect *c, char *dir, const char *script)
+/* The files of a process are closed a moment before it has ended. */
+static bool all_end(const char *dir)
+{
+	for (int i = 0; i < 5000 && process_of(dir); i++)
+		usleep(1000);
+	return !process_of(dir);
+}
+
+/* Make a collector in a new directory: a script, or this program. */
+static void collector_make(struct collect *c, char *dir, const char *script, uid_t uid)
 {
 	struct errbuf err;
+	char command[2 * PATH_MAX];
 	int fd;
 
 	assert_non_null(mkdtemp(dir));
-	*c = (struct collect){.uid = geteuid(), .gid = getegid(), .last = true};
+	assert_int_equal(chmod(dir, 0755), 0);
+	*c = (struct collect){.uid = uid, .gid = getegid(), .last = true, .patience_s = 60};
 	snprintf(c->into, sizeof(c->into), "%s", dir);
 	snprintf(c->program, sizeof(c->program), "%s/program", dir);
-	fd = open(c->program, O_WRONLY | O_CREAT, 0700);
-	assert_int_equal(write(fd, script, strlen(script)), strlen(script));
-	close(fd);
+	if (script) {
+		fd = open(c->program, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+		assert_int_equal(write(fd, script, strlen(script)), strlen(script));
+		close(fd);
+	} else {
+		snprintf(command, sizeof(command), "install -m 711 /proc/%d/exe %s", (int)getpid(), c->program);
+		assert_int_equal(system(command), 0);
+	}
 	assert_int_equal(collect_name(c, dir, c->uid, 7, &err), 0);
-	assert_int_equal(collect_prepare(c, &err), 0);
+	assert_int_equal(collect_make(c, dir, &err), 0);
 }
 
 static void collector_remove(const struct collect *c, const char *dir)
 {
-	assert_int_equal(rmdir(c->local), 0);
+	char path[PATH_MAX];
+
+	rmdir(c->local);
 	assert_int_equal(unlink(c->program), 0);
+	snprintf(path, sizeof(path), "%s/precedent", dir);
+	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(rmdir(dir), 0);
 }
 
 /* A collector that hangs: the end of the step waits no longer than configured, and no process is left. */
 static void test_hanging(void **state)
 {
-	static const char script[] = "#!/bin/sh\necho $$ >\"$3/pid\"\nkill -STOP $$\n";
+	static const char script[] = "#!/bin/sh\necho x >\"$3/began\"\nkill -STOP $$\n";
 	static char dir[] = "/tmp/precedent-collect-XXXXXX";
 	static struct collect c;
-	char pid_file[PATH_MAX + 8], text[32] = "";
-	ssize_t n;
+	char began[PATH_MAX + 8];
+	struct errbuf err;
+
+	(void)state;
+	collector_make(&c, dir, script, geteuid());
+	c.patience_s = 1;
+	assert_int_equal(collect_run(&c, &err), -1); /* would not return otherwise */
+	assert_non_null(strstr(err.text, "does not end"));
+	snprintf(began, sizeof(began), "%s/began", c.local);
+	assert_int_equal(unlink(began), 0);
+	assert_true(all_end(dir));
+	collector_remove(&c, dir);
+}
+
+/*
+ * A collector that ends, after it has started a process that stays. The end of the step does not wait for the process
+ * that stays, and signals nobody: the collector's number may belong to a foreign process by then.
+ */
+static void test_leaves_process(void **state)
+{
+	static const char script[] = "#!/bin/sh\nif [ \"$1\" = stay ]; then sleep 1000; exit; fi\n"
+				     "setsid \"$0\" stay \"$3\" &\nls -l /proc/self/fd >\"$3/fds\"\n";
+	static char dir[] = "/tmp/precedent-collect-XXXXXX";
+	static struct collect c;
+	char fds[PATH_MAX + 8], text[2048] = "";
+	struct errbuf err;
 	int fd;
 
 	(void)state;
-	collector_make(&c, dir, script);
-	c.patience_s = 1;
-	collect_run(&c); /* would not return otherwise */
-	snprintf(pid_file, sizeof(pid_file), "%s/pid", c.local);
-	fd = open(pid_file, O_RDONLY);
-	assert_true(fd >= 0);
-	n = read(fd, text, sizeof(text) - 1);
+	if (geteuid() != 0) {
+		print_message("# test_leaves_process: needs root\n");
+		return;
+	}
+	collector_make(&c, dir, script, geteuid());
+	n_signals = 0;
+	assert_int_equal(collect_run(&c, &err), 0);
+	assert_int_equal(n_signals, 0);
+	assert_true(all_end(dir));
+	snprintf(fds, sizeof(fds), "%s/fds", c.local);
+	fd = open(fds, O_RDONLY);
+	assert_true(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
 	close(fd);
-	assert_true(n > 1);
-	/* The files of a process are closed a moment before it has ended. */
-	for (int i = 0; i < 5000 && !is_gone(atoi(text)); i++)
+	assert_null(strstr(text, "pipe:"));
+	assert_null(strstr(text, "socket:"));
+	assert_int_equal(unlink(fds), 0);
+	collector_remove(&c, dir);
+}
+
+/* The collector of test_not_traced: this program. Waits for a file. */
+static int wait_for_go(const char *local)
+{
+	char go[PATH_MAX + 8];
+
+	snprintf(go, sizeof(go), "%s/go", local);
+	for (int i = 0; i < 30000 && access(go, F_OK) != 0; i++)
 		usleep(1000);
-	assert_true(is_gone(atoi(text)));
-	assert_int_equal(unlink(pid_file), 0);
+	unlink(go);
+	return 0;
+}
+
+/* As the user: try to take over the collector, then let it go. Returns what failed to be refused, 0 if nothing. */
+static int attack(const char *local, const char *dir)
+{
+	char path[PATH_MAX + 16], program[PATH_MAX + 16];
+	pid_t pid = 0;
+	int taken = 0, fd;
+
+	if (setgid(1) != 0 || setuid(STRANGER) != 0)
+		return 1;
+	snprintf(program, sizeof(program), "%s/program", dir);
+	/* The wait ends when the program runs: /proc/PID/exe cannot be read, but the name of its command can. */
+	for (int i = 0; i < 30000 && !pid; i++) {
+		usleep(1000);
+		pid = process_of(local);
+	}
+	if (!pid)
+		return 2;
+	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0)
+		taken |= 4;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	fd = open(path, O_RDWR);
+	taken |= fd >= 0 ? 8 : 0;
+	taken |= open(program, O_RDONLY) >= 0 ? 16 : 0;
+	snprintf(path, sizeof(path), "%s/go", local);
+	open(path, O_WRONLY | O_CREAT, 0600);
+	return taken;
+}
+
+/* Another process of the user cannot take over the collector. It would outlive the job in it. */
+static void test_not_traced(void **state)
+{
+	static char dir[] = "/tmp/precedent-collect-XXXXXX";
+	static struct collect c;
+	struct errbuf err;
+	int status = -1;
+	pid_t attacker;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("# test_not_traced: needs root\n");
+		return;
+	}
+	collector_make(&c, dir, NULL, STRANGER);
+	attacker = fork();
+	if (attacker == 0)
+		_exit(attack(c.local, dir));
+	assert_int_equal(collect_run(&c, &err), 0);
+	assert_int_equal(waitpid(attacker, &status, 0), attacker);
+	assert_int_equal(status, 0);
+	collector_remove(&c, dir);
+}
+
+/* A spool that does not answer when the program is to begin: its files stay, and the step ends. */
+static void test_silent_spool(void **state)
+{
+	static const char script[] = "#!/bin/sh\n:\n";
+	static char dir[] = "/tmp/precedent-collect-XXXXXX";
+	static struct collect c;
+	char options[64];
+	struct errbuf err;
+	int fuse = open("/dev/fuse", O_RDWR);
+
+	(void)state;
+	collector_make(&c, dir, script, geteuid());
+	snprintf(c.into, sizeof(c.into), "%s/hangs", dir);
+	assert_int_equal(mkdir(c.into, 0755), 0);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fuse);
+	if (fuse < 0 || mount("hangs", c.into, "fuse", 0, options) != 0) {
+		print_message("# test_silent_spool: needs /dev/fuse\n");
+	} else {
+		assert_int_equal(collect_run(&c, &err), -1); /* would not return otherwise: nobody serves the mount */
+		assert_non_null(strstr(err.text, "does not answer"));
+		assert_int_equal(umount2(c.into, MNT_DETACH), 0);
+		assert_true(all_end(dir));
+	}
+	close(fuse);
+	assert_int_equal(rmdir(c.into), 0);
 	collector_remove(&c, dir);
 }
 
@@ -166,30 +401,63 @@ static void test_killed(void **state)
 	struct errbuf err;
 
 	(void)state;
-	collector_make(&c, dir, script);
+	collector_make(&c, dir, script, geteuid());
 	snprintf(began, sizeof(began), "%s/began", c.local);
 	n_killed = 0;
 	to_kill = BEGINNINGS;
-	collect_run(&c);
+	assert_int_equal(collect_run(&c, &err), 0);
 	assert_int_equal(n_killed, BEGINNINGS);
 	assert_int_equal(access(began, F_OK), -1);
-	assert_int_equal(collect_prepare(&c, &err), 0); /* it was empty */
+	assert_int_equal(collect_make(&c, dir, &err), 0); /* it was empty */
 	n_killed = 0;
 	to_kill = 1;
-	collect_run(&c);
+	assert_int_equal(collect_run(&c, &err), 0);
 	to_kill = 0;
 	assert_int_equal(unlink(began), 0);
 	collector_remove(&c, dir);
 }
 
-int main(void)
+/* A step that is not the last, with nothing to collect: the program is not started. */
+static void test_nothing(void **state)
 {
+	static const char script[] = "#!/bin/sh\necho $$ >>\"$5/began\"\n";
+	static char dir[] = "/tmp/precedent-collect-XXXXXX";
+	static struct collect c;
+	char file[PATH_MAX + 8];
+	struct errbuf err;
+
+	(void)state;
+	collector_make(&c, dir, script, geteuid());
+	c.last = false;
+	assert_int_equal(collect_run(&c, &err), 0);
+	snprintf(file, sizeof(file), "%s/began", dir);
+	assert_int_equal(access(file, F_OK), -1);
+	assert_int_equal(collect_make(&c, dir, &err), 0);
+	snprintf(file, sizeof(file), "%s/file", c.local);
+	close(open(file, O_WRONLY | O_CREAT, 0600));
+	assert_int_equal(collect_run(&c, &err), 0);
+	assert_int_equal(unlink(file), 0);
+	snprintf(file, sizeof(file), "%s/began", dir);
+	assert_int_equal(unlink(file), 0);
+	collector_remove(&c, dir);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 3 && strcmp(argv[1], "collect") == 0)
+		return wait_for_go(argv[3]);
+
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_name),
-		cmocka_unit_test(test_made_and_refused),
+		cmocka_unit_test(test_made),
+		cmocka_unit_test(test_squatted),
 		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_hanging),
+		cmocka_unit_test(test_leaves_process),
+		cmocka_unit_test(test_not_traced),
+		cmocka_unit_test(test_silent_spool),
 		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_nothing),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

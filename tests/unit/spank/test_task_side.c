@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -282,6 +284,43 @@ static void test_spool_as_root(void **state)
 	assert_int_equal(chown(spool, 0, getegid()), 0);
 }
 
+/* A spool that root cannot write to: root_squash makes root another user. */
+static void test_spool_squashed(void **state)
+{
+	static char dir[] = "/tmp/precedent-squash-XXXXXX";
+	struct errbuf err;
+	char place[64];
+	int status;
+	pid_t child;
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("# test_spool_squashed: needs root\n");
+		return;
+	}
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chmod(dir, 0755), 0);
+	snprintf(place, sizeof(place), "%s/4242", dir);
+	assert_int_equal(mkdir(place, 0), 0);
+	assert_int_equal(chown(place, STRANGER, 0), 0);
+	assert_int_equal(chmod(place, 02750), 0);
+	child = fork();
+	if (child == 0) {
+		if (setuid(65534) != 0)
+			_exit(1);
+		_exit(inject_spool_user(dir, STRANGER, &err) == 0 ? 0 : 2); /* root made it on the server */
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(rmdir(place), 0);
+	assert_int_equal(mount("none", dir, "tmpfs", MS_RDONLY, "mode=0755"), 0);
+	assert_int_equal(inject_spool_user(dir, STRANGER, &err), -1);
+	assert_non_null(strstr(err.text, "root_squash"));
+	assert_int_equal(nodes_mark(dir, "n1", LIB, &err), -1);
+	assert_non_null(strstr(err.text, "root_squash"));
+	assert_int_equal(umount(dir), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 static void test_note(void **state)
 {
 	char text[64] = "";
@@ -364,7 +403,7 @@ int main(void)
 		cmocka_unit_test(test_preload),	 cmocka_unit_test(test_env_list),      cmocka_unit_test(test_strip),
 		cmocka_unit_test(test_launch_daemons), cmocka_unit_test(test_scripts_with_own_preload),
 		cmocka_unit_test(test_library),	 cmocka_unit_test(test_spool_job),     cmocka_unit_test(test_hostile_spool),
-		cmocka_unit_test(test_spool_as_root), cmocka_unit_test(test_note),  cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_spool_as_root), cmocka_unit_test(test_spool_squashed), cmocka_unit_test(test_note),  cmocka_unit_test(test_nodes),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, setup, teardown);
