@@ -36,6 +36,7 @@ __attribute__((visibility("default"))) int slurm_spank_init(spank_t sp, int ac, 
 	if (spank_context() == S_CTX_SLURMD) {
 		task_side_slurmd(ac, av);
 	} else {
+		submit_side_begin();
 		spank_option_register(sp, &options[0]);
 	}
 	return 0;

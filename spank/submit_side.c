@@ -247,7 +247,7 @@ static void strip_variable(const char *name, int (*strip)(const char *, char *, 
 		unsetenv(name);
 }
 
-/* A job submitted from within a traced job must not inherit its tracer. */
+/* A job submitted from within a traced job must not inherit its tracer. For its option see submit_side_begin. */
 static void forget_outer_job(void)
 {
 	unsetenv(INJECT_MARK);
@@ -265,6 +265,17 @@ static int compute(void *value, struct errbuf *err)
 	if (s)
 		submission_free(s);
 	return rc;
+}
+
+void submit_side_begin(void)
+{
+	/* Inside a job, Slurm would take the outer job's option for the inner job's. A step has the option of its job. */
+	if (spank_context() != S_CTX_ALLOCATOR || !getenv("SLURM_JOB_ID"))
+		return;
+	unsetenv("_SLURM_SPANK_OPTION_precedent_predict");
+	unsetenv("SPANK__SLURM_SPANK_OPTION_precedent_predict");
+	unsetenv("SLURM_SPANK__SLURM_SPANK_OPTION_precedent_predict");
+	unsetenv("SLURM_SPANK_" FINGERPRINT_VAR);
 }
 
 void submit_side_options_done(spank_t sp)

@@ -9,6 +9,9 @@
 
 #include <slurm/spank.h>
 
+/* Before options are read: forget the options of an outer job. Never fails. */
+void submit_side_begin(void);
+
 /* The option's callback. Returns 0; -1 with a message if the value is none of the four. */
 int submit_side_option(const char *value);
 

@@ -18,6 +18,7 @@ my (undef, undef, $other_uid, $other_gid) = getpwnam $testbed->other_user;
 my $spool = "$dir/spool/precedent";
 my $collector = "$dir/precedent/lib/precedent/precedent-collect";
 my $steps = 2000;
+my $option = 'SLURM_SPANK__SLURM_SPANK_OPTION_precedent_predict';
 my @marked = ('--export=ALL,SLURM_PRECEDENT_TRACE=1', '-t', 5);
 
 END {
@@ -83,6 +84,35 @@ sub answer {
 	is($testbed->testbed('node', $machine, 'umount', '-l', $at)->{rc}, 0, "$at answers again");
 	return;
 }
+
+# ---- the option of an outer job ----
+
+subtest 'an inner job has its own option, or the mode of the site' => sub {
+	$testbed->write('inner.sh', "#!/bin/sh\necho inner \$1\nenv | grep -i spank\nexit 0\n", 0755);
+	for my $outer (qw(off place)) {
+		my $inner = "sbatch -W --oversubscribe -o inner.out inner.sh $outer; sbatch -W --oversubscribe --predict=limit -o own.out inner.sh own";
+		my ($job, undef, $err) = $testbed->submit("#!/bin/sh\nsrun -n1 env | grep OPTION\n$inner\n", '-o', 'outer.out', "--predict=$outer");
+		is($testbed->wait_job($job, 60)->{state}, 'COMPLETED', "an outer job with $outer");
+		my ($seen, $own) = map { $testbed->read($_) } qw(inner.out own.out);
+		like($testbed->read('outer.out'), qr/^$option=$outer$/m, 'its steps have its option');
+		like($seen, qr/^inner $outer$/m, 'the inner job ran');
+		unlike($seen, qr/_OPTION_/, 'without that option');
+		like($seen, qr/FINGERPRINT/, 'it is not off');
+		like($own, qr/^$option=limit$/m, 'an option of its own counts');
+		for my $name ("_SLURM_SPANK_OPTION_precedent_predict", "SPANK__SLURM_SPANK_OPTION_precedent_predict", $option) {
+			my $r = $testbed->run({env => {SLURM_JOB_ID => 1, $name => $outer}}, 'sbatch', '-W', '-o', 'inner.out', 'inner.sh', 'simulated');
+			is($r->{rc}, 0, "sbatch in a job, with $name");
+			unlike($testbed->read('inner.out'), qr/_OPTION_/, 'does not pass it on');
+		}
+		my $r = $testbed->run('salloc', "--predict=$outer", 'sh', '-c', 'sbatch -W --oversubscribe -o inner.out inner.sh salloc');
+		is($r->{rc}, 0, "inside salloc with $outer");
+		unlike($testbed->read('inner.out'), qr/_OPTION_/, 'the same');
+		$testbed->run('sh', '-c', "salloc --predict=$outer salloc --oversubscribe -p slow env >inner.out");
+		unlike($testbed->read('inner.out'), qr/_OPTION_precedent_predict=$outer/, 'salloc inside salloc');
+	}
+	my $r = $testbed->run({env => {$option => 'off'}}, 'sbatch', '-W', '-o', 'inner.out', 'inner.sh', 'login');
+	like($testbed->read('inner.out'), qr/^$option=off$/m, 'on a login node the variable is the user\'s wish');
+};
 
 # ---- names in LocalDir ----
 
