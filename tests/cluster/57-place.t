@@ -40,7 +40,7 @@ slow) skel=8 ;;
 *) skel=2 ;;
 esac
 {
-	printf 'precedent-result 1\njob %s\ncandidate %s\nstatus ok\n' "${dir##*/}" "$candidate"
+	printf 'precedent-result 1\njob %s\ncandidate %s\nstatus ok\n' "$SLURM_JOB_ID" "$candidate"
 	echo "node_class 0123456789abcdef stand-in"
 	echo "startup_s 0.1"
 	echo "trace 0 mpi_s 4 skel_s $skel lo_s $skel hi_s $skel ran_s 1 events 10 confidence 1"
