@@ -12,7 +12,7 @@
 
 #include "predictor/spool/spool.h"
 
-#define ENTRIES_MAX 65536
+#define LOOK_NAMES  4096 /* names that one look reads: users may make any number */
 #define ROOM_MIN    (1u << 20) /* bytes: a trace of the smallest job, and reserve of the file system */
 #define DIR_FLAGS   (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
 
@@ -89,11 +89,6 @@ bool spool_is_trace(const char *name)
 	return true;
 }
 
-static int is_trace(int dirfd, const char *name, uid_t uid)
-{
-	return spool_is_trace(name) && is_own_file(dirfd, name, uid);
-}
-
 static int name_compare(const void *a, const void *b)
 {
 	return strcmp(a, b);
@@ -113,17 +108,19 @@ static DIR *dir_open(int dirfd)
 int spool_traces(int dirfd, uid_t uid, char (*names)[SPOOL_NAME_SIZE], size_t max, struct errbuf *errp)
 {
 	DIR *dir = dir_open(dirfd);
-	unsigned seen = 0, n = 0;
+	unsigned seen = 0, asked = 0, n = 0;
 	struct dirent *e;
 
 	if (!dir)
 		return err_set(errp, "cannot read the spool directory: %s", strerror(errno));
-	/* A user may put any number of files there: the look stays short. */
-	while (seen++ < ENTRIES_MAX && (e = readdir(dir))) {
-		if (!is_trace(dirfd, e->d_name, uid))
+	while (seen++ < LOOK_NAMES && asked < SPOOL_LOOK_FILES && (e = readdir(dir))) {
+		if (!spool_is_trace(e->d_name))
+			continue;
+		asked++;
+		if (!is_own_file(dirfd, e->d_name, uid))
 			continue;
 		if (n < max)
-			memcpy(names[n], e->d_name, strlen(e->d_name) + 1); /* is_trace looked at its length */
+			memcpy(names[n], e->d_name, strlen(e->d_name) + 1); /* spool_is_trace looked at its length */
 		n++;
 	}
 	closedir(dir);
@@ -135,13 +132,13 @@ int spool_traces(int dirfd, uid_t uid, char (*names)[SPOOL_NAME_SIZE], size_t ma
 unsigned spool_signs(int dirfd, uid_t uid)
 {
 	static const char marker[] = ".present.";
-	unsigned seen = 0, signs = 0;
+	unsigned seen = 0, asked = 0, signs = 0;
 	DIR *dir = dir_open(dirfd);
 	struct dirent *e;
 
-	while (dir && seen++ < ENTRIES_MAX && (e = readdir(dir)))
-		if (!strncmp(e->d_name, marker, sizeof(marker) - 1) && is_own_file(dirfd, e->d_name, uid))
-			signs |= SPOOL_BEGUN;
+	while (dir && !signs && seen++ < LOOK_NAMES && asked < SPOOL_LOOK_FILES && (e = readdir(dir)))
+		if (!strncmp(e->d_name, marker, sizeof(marker) - 1) && ++asked && is_own_file(dirfd, e->d_name, uid))
+			signs = SPOOL_BEGUN;
 	if (dir)
 		closedir(dir);
 	if (is_own_file(dirfd, "tracer.err", uid))

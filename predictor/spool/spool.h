@@ -14,7 +14,8 @@
 
 #include "common/errbuf.h"
 
-#define SPOOL_NAME_SIZE 128
+#define SPOOL_NAME_SIZE	 128
+#define SPOOL_LOOK_FILES 256 /* files that one look asks about; more than the traces that probes use (RESULT_MAX_TRACES) */
 
 enum spool_gap {
 	SPOOL_THERE,
@@ -31,7 +32,7 @@ int spool_job_open(const char *spool_dir, uid_t uid, uint32_t job_id, enum spool
 bool spool_is_trace(const char *name);
 
 /* Names of the traces (regular files of that user, spool_is_trace), sorted, at most max of them; names may be
- * NULL with max 0. Returns how many there are, -1 on error. dirfd stays open. */
+ * NULL with max 0. Returns how many there are, at most SPOOL_LOOK_FILES, or -1 on error. dirfd stays open. */
 int spool_traces(int dirfd, uid_t uid, char (*names)[SPOOL_NAME_SIZE], size_t max, struct errbuf *errp);
 
 /* Why a job left no trace, by the names of its files alone. */

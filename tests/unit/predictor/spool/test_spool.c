@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "predictor/spool/spool.h"
@@ -65,6 +66,51 @@ static void test_listing(void **state)
 	rmdir(path);
 }
 
+static void execute(const char *command, const char *on)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line), "%s %s", command, on);
+	assert_int_equal(system(line), 0);
+}
+
+/* ---- a directory with more names than anybody needs ---- */
+
+static unsigned asked; /* files that were asked about */
+
+/* libc's, counted. */
+int fstatat(int dir, const char *restrict name, struct stat *restrict st, int flags)
+{
+	asked++;
+	return (int)syscall(SYS_newfstatat, dir, name, st, flags);
+}
+
+static void test_look_is_bounded(void **state)
+{
+	char path[] = "/tmp/precedent-spool-XXXXXX", name[64], names[4][SPOOL_NAME_SIZE];
+	struct errbuf err;
+	int dir;
+
+	(void)state;
+	assert_non_null(mkdtemp(path));
+	dir = open(path, O_RDONLY | O_DIRECTORY);
+	assert_true(dir >= 0);
+	for (int i = 0; i < 3000; i++) {
+		snprintf(name, sizeof(name), "%d.ptrace", i);
+		make(dir, name);
+		snprintf(name, sizeof(name), ".present.%d", i);
+		assert_int_equal(symlinkat("nowhere", dir, name), 0); /* not what it seems */
+	}
+	asked = 0;
+	assert_int_equal(spool_traces(dir, geteuid(), names, 4, &err), SPOOL_LOOK_FILES);
+	assert_int_equal(asked, SPOOL_LOOK_FILES);
+	asked = 0;
+	assert_int_equal(spool_signs(dir, geteuid()), 0);
+	assert_true(asked <= SPOOL_LOOK_FILES + 2);
+	close(dir);
+	execute("rm -rf", path);
+}
+
 /* ---- what is left over ---- */
 
 #define NOW 2000000000
@@ -76,14 +122,6 @@ static void make_aged(int dir, const char *name, int age)
 
 	make(dir, name);
 	assert_int_equal(utimensat(dir, name, t, 0), 0);
-}
-
-static void execute(const char *command, const char *on)
-{
-	char line[128];
-
-	snprintf(line, sizeof(line), "%s %s", command, on);
-	assert_int_equal(system(line), 0);
 }
 
 static int make_dir(int parent, const char *name)
@@ -188,6 +226,7 @@ int main(void)
 		cmocka_unit_test(test_listing),
 		cmocka_unit_test(test_leftover_names),
 		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_look_is_bounded),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
