@@ -38,6 +38,8 @@ $ENV{OMPI_ALLOW_RUN_AS_ROOT} = $ENV{OMPI_ALLOW_RUN_AS_ROOT_CONFIRM} = 1;
 $ENV{OMPI_MCA_pml} //= 'ob1';
 $ENV{OMPI_MCA_btl} //= 'self,vader,tcp';
 $ENV{HWLOC_COMPONENTS} //= '-pci,-linuxio';
+# Tests run beside each other: a rank that polls without yielding takes the processor from the rank it waits for.
+$ENV{OMPI_MCA_mpi_yield_when_idle} //= 1;
 make_path("$dir/bin");
 spew("$dir/bin/scontrol", "#!/bin/sh\nexit 1\n"); # no Slurm, whatever this machine has
 chmod 0755, "$dir/bin/scontrol";
