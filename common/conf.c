@@ -237,6 +237,24 @@ static int set_policy(struct precedent_conf *c, const char *v, struct errbuf *er
 	return err_set(err, "'%.40s' is not a policy: write earliest, fastest or cheapest", v);
 }
 
+static const char *const limit_guard_names[] = {[GUARD_OVERTIME] = "overtime", [GUARD_RAISE] = "raise"};
+
+const char *limit_guard_name(enum limit_guard guard)
+{
+	return (unsigned)guard <= GUARD_RAISE ? limit_guard_names[guard] : "overtime";
+}
+
+static int set_limit_guard(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	for (int i = GUARD_OVERTIME; i <= GUARD_RAISE; i++) {
+		if (!strcasecmp(v, limit_guard_names[i])) {
+			c->limit_guard = (enum limit_guard)i;
+			return 0;
+		}
+	}
+	return err_set(err, "'%.40s' is not a limit guard: write overtime or raise", v);
+}
+
 static int set_cost(struct precedent_conf *c, const char *candidate, const char *v, struct errbuf *err)
 {
 	struct conf_cost *k = &c->costs[c->n_costs];
@@ -276,6 +294,14 @@ bool conf_places(const struct precedent_conf *conf)
 		if (conf->partition_modes[i].mode == MODE_PLACE)
 			return true;
 	return conf->mode == MODE_PLACE;
+}
+
+bool conf_limits(const struct precedent_conf *conf)
+{
+	for (size_t i = 0; i < conf->n_partition_modes; i++)
+		if (conf->partition_modes[i].mode >= MODE_LIMIT)
+			return true;
+	return conf->mode >= MODE_LIMIT;
 }
 
 static int set_probe_seconds(struct precedent_conf *c, const char *v, struct errbuf *err)
@@ -470,6 +496,7 @@ static const struct conf_key {
     {"Policy", set_policy},
     {"Margin", set_margin},
     {"MinLimit", set_min_limit},
+    {"LimitGuard", set_limit_guard},
     {"ProbeBudget", set_probe_budget},
     {"ProbeSeconds", set_probe_seconds},
     {"PartialExecution", set_partial},

@@ -58,6 +58,12 @@ enum place_policy {
 	POLICY_CHEAPEST,
 };
 
+/* How a shortened limit is kept from ending a job before the limit that its user asked for. */
+enum limit_guard {
+	GUARD_OVERTIME, /* by OverTimeLimit of slurm.conf */
+	GUARD_RAISE,	/* precedentd raises the limit in time */
+};
+
 struct conf_cost {
 	char candidate[CONF_CANDIDATE_MAX];
 	double per_node_hour;
@@ -76,6 +82,7 @@ struct precedent_conf {
 	enum place_policy policy;
 	size_t n_costs;
 	struct conf_cost costs[CONF_CANDIDATES_MAX];
+	enum limit_guard limit_guard;
 	double margin;		/* 0.15: the limit is the upper bound of the prediction times 1.15 */
 	uint32_t min_limit_min; /* the limit is never set below this many minutes */
 	/* 0.01: largest share of the job's node seconds that its probes may cost */
@@ -117,9 +124,12 @@ enum conf_partial conf_partial_for(const struct precedent_conf *conf, const char
 const char *partial_name(enum conf_partial partial); /* "never", "off", "on" */
 /* Weight of a node hour: Cost.<candidate>, or Cost.<its partition>, or 1. */
 double conf_cost_for(const struct precedent_conf *conf, const char *candidate);
+const char *limit_guard_name(enum limit_guard guard); /* "overtime", "raise" */
 const char *policy_name(enum place_policy policy); /* "earliest", "fastest", "cheapest" */
 /* Is there a partition with mode "place"? */
 bool conf_places(const struct precedent_conf *conf);
+/* Is there a partition with mode "limit" or "place"? */
+bool conf_limits(const struct precedent_conf *conf);
 /* The candidate with this name, or NULL. */
 const struct conf_candidate *conf_candidate_find(const struct precedent_conf *conf, const char *name);
 /*

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "plugin/decide_internal.h"
+#include "predictor/cluster/overtime.h"
 
 /* ---- mode ---- */
 
@@ -179,6 +180,47 @@ uint32_t decide_limit_wanted(const struct deciding *d, double hi_s)
 	return want;
 }
 
+/*
+ * Does the job or its script look at its own limit? A script can stop early, or resubmit itself, when little time is left. Questions
+ * of the program itself cannot be seen. A long script is not searched, and counts as one that looks.
+ */
+static bool watches_limit(const struct decide_input *in)
+{
+	static const char *const asks[] = {"squeue", "scontrol", "SLURM_JOB_END_TIME", "slurm_get_rem_time", "yogrt", "SCR_", "scr_"};
+
+	if (in->watches_limit || in->time_min_min != DURATION_UNSET || strnlen(in->script, IDENTITY_NORMALISE_MAX) == IDENTITY_NORMALISE_MAX)
+		return true;
+	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++)
+		if (strstr(in->script, asks[i]))
+			return true;
+	return false;
+}
+
+uint32_t decide_limit_short(const struct deciding *d, double hi_s, uint32_t asked_min, uint32_t overtime_min)
+{
+	uint32_t want = decide_limit_wanted(d, hi_s), least;
+
+	if (d->conf->limit_guard == GUARD_OVERTIME) {
+		least = d->watches_limit ? asked_min : overtime_least_min(asked_min, overtime_min);
+		want = want > least ? want : least;
+	}
+	return want < asked_min ? want : asked_min;
+}
+
+/* The least OverTimeLimit of the partitions where the job may run. */
+static uint32_t overtime_here(const struct deciding *d)
+{
+	uint32_t least = OVERTIME_UNLIMITED;
+
+	for (unsigned i = 0; i < (d->placed ? 1 : d->n_partitions); i++) {
+		const struct place_partition *part = partition_find(d, d->placed ? d->out->partition : d->partitions[i]);
+
+		if (!part || part->overtime_min < least)
+			least = part ? part->overtime_min : 0;
+	}
+	return d->placed || d->n_partitions ? least : 0;
+}
+
 void decide_find_cap(struct deciding *d)
 {
 	uint32_t cap, max;
@@ -217,15 +259,14 @@ static bool cap_fits(const struct deciding *d)
 	return true;
 }
 
-/* Decide the limit that precedentd sets later. Before that, precedentd creates the trigger in slurmctld that restores
- * the user's limit. At submission the job's limit stays. */
+/* Decide the limit that precedentd sets later (predictor/limits). At submission the job's limit stays. */
 static void wish_limit(struct deciding *d)
 {
 	uint32_t want;
 
 	if (d->out->mode < MODE_LIMIT || d->cap_min == DURATION_UNSET || !(d->limit_hi_s > 0))
 		return;
-	want = decide_limit_wanted(d, d->limit_hi_s);
+	want = decide_limit_short(d, d->limit_hi_s, d->cap_min, overtime_here(d));
 	if (want < d->cap_min && cap_fits(d))
 		d->out->wish.limit_min = want;
 }
@@ -278,6 +319,7 @@ static int predict_run(struct deciding *d, bool named)
 		d->out->act = ACT_OBSERVE;
 		return rv < 0 ? -1 : 0;
 	}
+	d->watches_limit = alive && d->conf->limit_guard == GUARD_OVERTIME && watches_limit(d->in);
 	if (alive && d->out->mode == MODE_PLACE && !is_test(d->in))
 		decide_place(d, named);
 	if (!d->placed)

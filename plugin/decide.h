@@ -44,6 +44,8 @@ struct decide_input {
 	uint32_t time_min_min;	 /* --time-min; DURATION_UNSET */
 	/* --signal=...@SECONDS: the signal must not come before the predicted end */
 	uint32_t warn_time_s;
+	/* its end by the limit matters to it: --signal, --deadline, mail at TIME_LIMIT, a reservation */
+	bool watches_limit;
 	bool het;		 /* component of a heterogeneous job */
 	bool pinned;		 /* nodes, a reservation or a cluster are given by name: never placed */
 	const char *account, *qos; /* NULL or "": not given */

@@ -56,6 +56,7 @@ struct deciding {
 	bool weighed; /* the candidates were compared, whether or not the job moves */
 	/* an index of the array that has not run; ARRAY_NO_INDEX: none is known */
 	uint32_t unseen;
+	bool watches_limit;	 /* the job, or its script, looks at its limit: GUARD_OVERTIME leaves it */
 	bool by_others;		 /* the options come from its kin and are in others */
 	enum untraced untraced;
 	struct errbuf unmodelled; /* why the model over inputs has no prediction; "" */
@@ -90,6 +91,9 @@ void decide_partition_cap(const struct deciding *d, const char *name, uint32_t *
  * one of these is unknown. */
 void decide_find_cap(struct deciding *d);
 uint32_t decide_limit_wanted(const struct deciding *d, double hi_s);
+/* The shortened limit of a job with this upper bound; asked_min if the limit may not be shortened. overtime_min: the least
+ * OverTimeLimit of the partitions. */
+uint32_t decide_limit_short(const struct deciding *d, double hi_s, uint32_t asked_min, uint32_t overtime_min);
 
 /* ---- decide_kin.c ---- */
 

@@ -91,11 +91,10 @@ static bool in_partitions(const struct deciding *d, const char *name)
 /* The limit that the job would have on the candidate. */
 static uint32_t limit_there(const struct deciding *d, const struct option *o, uint32_t cap)
 {
-	uint32_t want = decide_limit_wanted(d, o->e->e.hi_s), user = d->in->time_limit_min;
+	const struct place_partition *there = places_partition(d->src->places, o->candidate->partition);
+	uint32_t user = d->in->time_limit_min;
 
-	if (user == DURATION_UNSET)
-		user = cap;
-	return user < want ? user : want;
+	return decide_limit_short(d, o->e->e.hi_s, user == DURATION_UNSET ? cap : user, there ? there->overtime_min : 0);
 }
 
 /* The wait for the candidate: the scheduler's answer, plus the work sent there since, spread over all nodes. */

@@ -239,6 +239,14 @@ static bool starts_later(const job_desc_msg_t *d, time_t now)
 	return d->begin_time > now || text_given(d->dependency) || d->priority == 0;
 }
 
+static bool watches_limit(const job_desc_msg_t *d)
+{
+	const uint16_t mails = MAIL_JOB_TIME100 | MAIL_JOB_TIME90 | MAIL_JOB_TIME80 | MAIL_JOB_TIME50;
+
+	return given16(d->warn_signal) || (d->deadline && d->deadline != NO_VAL) || text_given(d->reservation) ||
+	       (d->mail_type != NO_VAL16 && d->mail_type & mails);
+}
+
 static void read_place(const job_desc_msg_t *d, time_t now, struct decide_input *in)
 {
 	in->account = d->account;
@@ -282,6 +290,7 @@ static void read_descriptor(const job_desc_msg_t *desc, uint32_t submit_uid, tim
 	    .time_limit_min = minutes(desc->time_limit),
 	    .time_min_min = desc->time_min ? minutes(desc->time_min) : DURATION_UNSET,
 	    .warn_time_s = desc->warn_signal && desc->warn_signal != NO_VAL16 ? number16(desc->warn_time) : 0,
+	    .watches_limit = watches_limit(desc),
 	    .het = desc->het_job_offset != NO_VAL,
 	    .now = now,
 	};

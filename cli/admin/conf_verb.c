@@ -26,6 +26,7 @@ static int print_json(const struct precedent_conf *c)
 			 (json_int_t)c->poll_interval_s, "heartbeat_timeout_s", (json_int_t)c->heartbeat_timeout_s,
 			 "listen_host", c->listen_host, "listen_port", (int)c->listen_port, "partial_execution",
 			 partial_name(c->partial), "policy", policy_name(c->policy), "costs", costs);
+	json_object_set_new(root, "limit_guard", json_string(limit_guard_name(c->limit_guard)));
 	json_object_set_new(root, "metrics_file", json_string(c->metrics_file));
 	json_object_set_new(root, "metrics_host", json_string(c->metrics_host));
 	json_object_set_new(root, "metrics_port", json_integer(c->metrics_port)); /* 0: nobody listens */
@@ -34,6 +35,15 @@ static int print_json(const struct precedent_conf *c)
 	putchar('\n');
 	json_decref(root);
 	return 0;
+}
+
+static void print_guard(const struct precedent_conf *c)
+{
+	if (!conf_limits(c))
+		return;
+	printf("  limit guard   %s\n", limit_guard_name(c->limit_guard));
+	if (c->limit_guard == GUARD_OVERTIME)
+		printf("                in slurm.conf: OverTimeLimit=60 lets limits be shortened by up to 60 minutes; without it, none is\n");
 }
 
 static int print_text(const struct precedent_conf *c)
@@ -50,6 +60,7 @@ static int print_text(const struct precedent_conf *c)
 	for (size_t i = 0; i < c->n_costs; i++)
 		printf("  cost on %-5s %g a node hour\n", c->costs[i].candidate, c->costs[i].per_node_hour);
 	printf("  limit         upper bound + %.0f %%, at least %u min\n", c->margin * 100, c->min_limit_min);
+	print_guard(c);
 	printf("  probes        %.1f %% of the job's node seconds, %.0f s of skeleton\n", c->probe_budget * 100,
 	       c->probe_seconds);
 	printf("  partial       %s\n", partial_name(c->partial));

@@ -81,3 +81,18 @@ enum slurm_verdict slurm_judge_scheduler(const struct slurm_facts *f, char *out,
 		 f->limits ? ": set sched/backfill" : "");
 	return f->limits ? SLURM_DOUBT : SLURM_FINE;
 }
+
+/* Partitions may have an OverTimeLimit of their own. `scontrol show config` does not print these. */
+enum slurm_verdict slurm_judge_overtime(const struct slurm_facts *f, char *out, size_t size)
+{
+	unsigned long minutes;
+
+	if (!strncmp(f->overtime, "UNLIMITED", 9) || (number(f->overtime, &minutes) && minutes)) {
+		snprintf(out, size, "OverTimeLimit=%s: a limit is shortened by no more than that", f->overtime);
+		return SLURM_FINE;
+	}
+	snprintf(out, size, "%s: no limit is shortened, but on partitions with an OverTimeLimit of their own: set OverTimeLimit=60 in "
+			    "slurm.conf, and run scontrol reconfigure",
+		 *f->overtime ? "OverTimeLimit=0" : "OverTimeLimit is not known");
+	return SLURM_DOUBT;
+}

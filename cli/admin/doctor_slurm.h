@@ -10,7 +10,7 @@ enum slurm_verdict { SLURM_FINE, SLURM_DOUBT, SLURM_BROKEN };
 
 /* Values as `scontrol show config` prints them; "" = not known. */
 struct slurm_facts {
-	const char *min_job_age, *max_job_count, *scheduler;
+	const char *min_job_age, *max_job_count, *scheduler, *overtime;
 	unsigned poll_interval_s;
 	long jobs;   /* that slurmctld knows now; below 0: not known */
 	bool limits; /* some jobs are given limits, or placed (Mode) */
@@ -19,6 +19,7 @@ struct slurm_facts {
 /* Writes one line for people to `out`: the finding and the remedy. */
 enum slurm_verdict slurm_judge_age(const struct slurm_facts *f, char *out, size_t size);
 enum slurm_verdict slurm_judge_count(const struct slurm_facts *f, char *out, size_t size);
+enum slurm_verdict slurm_judge_overtime(const struct slurm_facts *f, char *out, size_t size); /* of LimitGuard = overtime */
 enum slurm_verdict slurm_judge_scheduler(const struct slurm_facts *f, char *out, size_t size);
 
 #endif

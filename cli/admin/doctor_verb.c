@@ -185,22 +185,13 @@ static void check_tools(struct doctor *d)
 
 /* ---- configuration and directories ---- */
 
-static bool sets_limits(const struct precedent_conf *conf)
-{
-	bool any = conf->mode >= MODE_LIMIT;
-
-	for (size_t i = 0; i < conf->n_partition_modes; i++)
-		any |= conf->partition_modes[i].mode >= MODE_LIMIT;
-	return any;
-}
-
 /* A limit that is raised as soon as the job starts says nothing to the scheduler. */
 static void check_limits(struct doctor *d)
 {
 	uint32_t least = limit_raise_least_min(d->conf.poll_interval_s);
 	char text[DURATION_TEXT_MAX];
 
-	if (sets_limits(&d->conf) && d->conf.min_limit_min < least)
+	if (conf_limits(&d->conf) && d->conf.limit_guard == GUARD_RAISE && d->conf.min_limit_min < least)
 		find(d, WARN, "limits", "MinLimit is %u min, and limits are raised %.0f s before they end: the shortest are raised when the job "
 					"starts: set MinLimit=%s", d->conf.min_limit_min,
 		     limit_raise_threshold_s(d->conf.poll_interval_s, d->conf.min_limit_min), duration_format_minutes(text, sizeof(text), least));
@@ -469,8 +460,8 @@ static void check_preempt(struct doctor *d)
 static void check_slurm_conf(struct doctor *d)
 {
 	static const enum verdict verdicts[] = {[SLURM_FINE] = OK, [SLURM_DOUBT] = WARN, [SLURM_BROKEN] = FAIL};
-	char age[64] = "", count[64] = "", scheduler[128] = "", text[512];
-	struct slurm_facts f = {age, count, scheduler, d->conf.poll_interval_s, -1, sets_limits(&d->conf)};
+	char age[64] = "", count[64] = "", scheduler[128] = "", overtime[64] = "", text[512];
+	struct slurm_facts f = {age, count, scheduler, overtime, d->conf.poll_interval_s, -1, conf_limits(&d->conf)};
 	char *jobs = slurp_command("n=$(timeout 20 squeue -a -h -r -t all -o x 2>/dev/null </dev/null) && echo \"$n\" | wc -w", 64);
 
 	if (jobs)
@@ -479,9 +470,12 @@ static void check_slurm_conf(struct doctor *d)
 	slurm_value(d, "MinJobAge", age, sizeof(age));
 	slurm_value(d, "MaxJobCount", count, sizeof(count));
 	slurm_value(d, "SchedulerType", scheduler, sizeof(scheduler));
+	slurm_value(d, "OverTimeLimit", overtime, sizeof(overtime));
 	find(d, verdicts[slurm_judge_age(&f, text, sizeof(text))], "ended jobs", "%s", text);
 	find(d, verdicts[slurm_judge_count(&f, text, sizeof(text))], "job records", "%s", text);
 	find(d, verdicts[slurm_judge_scheduler(&f, text, sizeof(text))], "scheduler", "%s", text);
+	if (f.limits && d->conf.limit_guard == GUARD_OVERTIME)
+		find(d, verdicts[slurm_judge_overtime(&f, text, sizeof(text))], "limit guard", "%s", text);
 }
 
 static void check_slurm(struct doctor *d)

@@ -106,7 +106,7 @@ static void tally(const struct accuracy_sample *s, struct accuracy_row *row)
 	row->extended += s->extensions > 0;
 	row->extensions += s->extensions;
 	row->timed_out += !s->completed;
-	row->cut_short += !s->completed && s->limit_s > 0 && (asked <= 0 || s->limit_s < asked);
+	row->cut_short += !s->completed && s->limit_s > 0 && (asked <= 0 || (s->limit_s < asked && s->elapsed_s < asked));
 	if (asked > 0) { /* before and after are compared over the same runs */
 		row->used_s += s->elapsed_s;
 		row->requested_s += asked;

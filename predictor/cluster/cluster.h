@@ -14,6 +14,7 @@
 #include "common/comment.h"
 #include "common/conf.h"
 #include "common/errbuf.h"
+#include "predictor/cluster/overtime.h"
 
 enum cluster_phase {
 	CLUSTER_PENDING,
@@ -28,6 +29,7 @@ enum cluster_phase {
 struct cluster_job {
 	uint32_t job_id, uid, gid;
 	bool het, batch, exclusive;
+	bool deadline; /* asked for by its user */
 	bool barred; /* of a pending job: its limit is more than its partition, QOS or account allows */
 	bool queued; /* of a pending job: waits for nodes or its turn alone; start_time is then when it may start, 0: not known */
 	bool held;    /* of a pending job: held, or put off until a time or the end of another job */
@@ -98,6 +100,8 @@ struct cluster_ops {
 	int (*arm)(void *arg, uint32_t job_id, uint32_t before_s, struct errbuf *errp);
 	/* The jobs of which slurmctld has that, ascending; *ids is the caller's to free. */
 	int (*armed)(void *arg, uint32_t before_s, uint32_t **ids, size_t *n, struct errbuf *errp);
+	/* OverTimeLimit and reservations of all partitions; lent until the next call. */
+	int (*overtime)(void *arg, struct overtime_table *table, struct errbuf *errp);
 	double (*clock_ms)(void *arg); /* grows steadily */
 };
 

@@ -31,6 +31,7 @@ struct place_partition {
 	char *allow_groups, *allow_accounts, *deny_accounts, *allow_qos, *deny_qos;
 	bool is_default;
 	uint32_t default_min, max_min; /* as in struct store_partition */
+	uint32_t overtime_min;	       /* OverTimeLimit (overtime.h); 0: none */
 };
 
 /* A user who is in a group that a restricted partition lets in. */

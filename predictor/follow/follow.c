@@ -23,6 +23,7 @@
 #include "predictor/learn/scaling_follow.h"
 #include "predictor/learn/trial_follow.h"
 #include "predictor/limits/lower.h"
+#include "predictor/limits/overtime.h"
 #include "predictor/limits/raise.h"
 #include "predictor/probe/probes.h"
 #include "predictor/spool/spool.h"
@@ -283,13 +284,22 @@ static int recalibrate(const struct ended_run *r, struct errbuf *errp)
 	return store_program_put(env->store, &p, errp);
 }
 
+/* Ended by a limit that Precedent had set, before the limit that its user asked for. */
+static bool is_cut_short(const struct store_run *r)
+{
+	return r->limit_min != DURATION_UNSET && r->user_limit_min != DURATION_UNSET && r->limit_min < r->user_limit_min &&
+	       !strcmp(r->end_state, "TIMEOUT") && (r->user_limit_min == DURATION_UNLIMITED || r->elapsed_s < 60.0 * r->user_limit_min);
+}
+
 static void count_end(const struct daemon_env *env, const struct store_run *r)
 {
+	if (is_cut_short(r))
+		daemon_say(env, LOG_LEVEL_ERROR, "job %u: ended by its limit after %.0f s, before the limit that its user asked for",
+			   r->jobid, r->elapsed_s);
 	if (!env->counts)
 		return;
 	env->counts->ended++;
-	env->counts->cut_short += r->limit_min != DURATION_UNSET && r->limit_min < r->user_limit_min &&
-				  r->user_limit_min != DURATION_UNSET && !strcmp(r->end_state, "TIMEOUT");
+	env->counts->cut_short += is_cut_short(r);
 }
 
 /* A program that drifts is probed again; if no probe can be made, it is traced again. */
@@ -389,7 +399,7 @@ static bool limit_refresh(struct store_run *r, const struct cluster_job *job)
 	const struct job_comment *c = job->ours;
 	bool is_new = r->limit_min == DURATION_UNSET;
 
-	if (c->limit_min == DURATION_UNSET || job->limit_min == DURATION_UNSET || (!is_new && job->limit_min <= r->limit_min))
+	if (!c || c->limit_min == DURATION_UNSET || job->limit_min == DURATION_UNSET || (!is_new && job->limit_min <= r->limit_min))
 		return false;
 	r->limit_min = job->limit_min;
 	r->extensions += !is_new;
@@ -524,7 +534,7 @@ static int job_follow(const struct daemon_env *env, const struct cluster_job *jo
 	raised = run.extensions;
 	limited = run.limit_min != DURATION_UNSET;
 	changed = run_refresh(env, &run, job) || !known;
-	if (!known && run_meet(env, &run, now, errp) < 0)
+	if (!known && (run_meet(env, &run, now, errp) < 0 || limit_overtime_meet(env, job, errp) < 0))
 		return -1;
 	if (job->phase == CLUSTER_ENDED && !changed)
 		return run_end(env, job, &run, now, errp);
@@ -595,6 +605,15 @@ static int lost_settle(const struct daemon_env *env, struct poll_cache *cache, c
 	return rv < 0 ? -1 : 0;
 }
 
+/* The comment is gone or cannot be read, but the job is known. */
+static int is_followed_yet(const struct daemon_env *env, const struct cluster_job *job, struct errbuf *errp)
+{
+	struct store_run run;
+	int rc = job->ours ? 0 : store_run_get(env->store, job->job_id, &run, errp);
+
+	return rc == 1 ? run.submit_time == job->submit_time && !run.end_state[0] : rc;
+}
+
 static bool is_followed(const struct job_comment *c)
 {
 	return c && (c->act == ACT_TRACE || c->act == ACT_PREDICT || c->act == ACT_OBSERVE) && identity_key_valid(c->key);
@@ -615,8 +634,15 @@ static int jobs_follow(const struct daemon_env *env, struct poll_cache *cache, c
 		if (poll_cache_settled(cache, job))
 			continue;
 		if (!is_followed(job->ours)) {
-			poll_cache_note(cache, job, true);
-			continue;
+			rc = is_followed_yet(env, job, errp);
+			if (rc < 0 && written)
+				store_rollback(env->store);
+			if (rc < 0)
+				return -1;
+			if (!rc) {
+				poll_cache_note(cache, job, true);
+				continue;
+			}
 		}
 		if (written == 0 && store_begin(env->store, errp) < 0)
 			return -1;
@@ -640,8 +666,10 @@ int follow_poll(const struct daemon_env *env, const struct follow_memory *memory
 {
 	struct poll_cache *cache = memory->cache;
 
+	limit_overtime_poll(env, snap, now);
 	limit_raise_poll(env, snap, now);
-	limit_lower_poll(memory->lower, env, snap, now);
+	if (env->conf->limit_guard == GUARD_RAISE)
+		limit_lower_poll(memory->lower, env, snap, now);
 	if (!env->store) {
 		poll_cache_forget(cache);
 		return 0;

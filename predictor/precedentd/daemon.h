@@ -8,12 +8,19 @@
 #include "predictor/cluster/cluster.h"
 #include "predictor/follow/start_forecast.h"
 
-/* ---- slurm.c and slurm_ask.c: the only files that talk to Slurm ---- */
+/* ---- slurm.c, slurm_ask.c and slurm_overtime.c: the only files that talk to Slurm ---- */
 
 void slurm_side_init(void);
 
 /* The jobs of now. 0, or -1 with the reason; there is no snapshot then. Owned by slurm.c, valid until the next call. */
 int slurm_side_jobs(const struct cluster_snapshot **snap, struct errbuf *errp);
+
+/* OverTimeLimit of a partition in minutes, by the partition itself or by the configuration that was read last. */
+struct partition_info; /* Slurm's */
+uint32_t slurm_side_overtime(const struct partition_info *p);
+int slurm_side_overtime_conf(struct errbuf *errp); /* reads the configuration again if it has changed */
+/* cluster_ops.overtime */
+int slurm_side_overtime_table(void *arg, struct overtime_table *table, struct errbuf *errp);
 
 struct job_descriptor; /* Slurm's */
 /* Fills all fields that describe the job. Strings are lent by the submission. */

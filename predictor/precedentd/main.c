@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * precedentd: options, signals and the loop. Each look loads the jobs from slurmctld, raises limits that are near, follows
- * jobs, probes and estimates (predictor/follow/follow.c), and says "alive" in the store. Neither a dead slurmctld nor a broken store
+ * precedentd: options, signals and the loop. Each look loads the jobs from slurmctld, follows limits, jobs, probes and estimates
+ * (predictor/follow/follow.c), and says "alive" in the store. Neither a dead slurmctld nor a broken store
  * ends it: it says so once and goes on trying.
  */
 #include <errno.h>
@@ -78,7 +78,7 @@ static void help(void)
 {
 	puts("Usage: precedentd [--foreground] [--conf FILE] [--verbose]\n\n"
 	     "Follows the jobs of this cluster, probes traced jobs on the candidate partitions, keeps the\n"
-	     "predictions, and raises limits before they kill. Runs as SlurmUser or root.\n\n"
+	     "predictions, and shortens limits as LimitGuard allows. Runs as SlurmUser or root.\n\n"
 	     "      --foreground  log with time stamps, for a terminal (default: for systemd's journal)\n"
 	     "      --conf FILE   configuration (default $PRECEDENT_CONF, else " CONF_DEFAULT_FILE ")\n"
 	     "      --verbose     say more\n"
@@ -163,7 +163,7 @@ static int options_parse(int argc, char **argv, struct options *o)
 static void store_fault(struct daemon *d, const char *text)
 {
 	if (log_gate_pass(&d->store_gate, text, time(NULL), FAULT_REPEAT_S))
-		log_error("store: %s; limits are still raised, nothing else is done", text);
+		log_error("store: %s; nothing is done until it is in order", text);
 	d->store_down = true;
 }
 
@@ -295,7 +295,7 @@ static bool look_once(struct daemon *d, size_t *jobs)
 	}
 	d->failures = 0;
 	*jobs = snap->n;
-	/* The heartbeat says that limits are raised in time, so it comes after a look, and only then. */
+	/* The heartbeat says that limits are followed, so it comes after a look, and only then. */
 	if (follow_poll(&env, &memory, snap, now, &why) < 0 || (env.store && look_store(d, &env, snap, now, &why) < 0) ||
 	    start_forecast_poll(d->forecast, &env, slurm_side_forecast(), snap, now, &why) < 0) {
 		store_dropped(d, why.text);

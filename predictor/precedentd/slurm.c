@@ -158,6 +158,7 @@ static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
 		.held = is_put_off(j),
 		.requeue = j->requeue != 0,
 		.nice = (int32_t)(j->nice - NICE_OFFSET),
+		.deadline = j->deadline != 0,
 		.phase = phase_of(j),
 		.end_state = end_state_name(j->job_state & JOB_STATE_BASE),
 		.submit_time = j->submit_time,
@@ -490,7 +491,8 @@ static double op_clock_ms(void *arg)
 
 const struct cluster_ops *slurm_side_ops(const char *conf_file)
 {
-	static struct cluster_ops ops = {NULL, op_submit, op_set_limit, op_cancel, op_arm, op_armed, op_clock_ms};
+	static struct cluster_ops ops = {NULL, op_submit, op_set_limit, op_cancel, op_arm, op_armed, slurm_side_overtime_table,
+					 op_clock_ms};
 
 	ops.arg = (void *)(uintptr_t)conf_file;
 	return &ops;

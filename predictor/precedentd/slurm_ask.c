@@ -53,6 +53,7 @@ static int door_translate(const partition_info_t *p, const struct store_partitio
 	out->is_default = limits->is_default;
 	out->default_min = limits->default_min;
 	out->max_min = limits->max_min;
+	out->overtime_min = slurm_side_overtime(p);
 	out->allow_groups = list_copy(p->allow_groups);
 	out->allow_accounts = list_copy(p->allow_accounts);
 	out->deny_accounts = list_copy(p->deny_accounts);
@@ -104,6 +105,8 @@ int slurm_side_partitions(struct store *store, struct errbuf *errp)
 	partition_info_msg_t *msg = NULL;
 	int rv;
 
+	if (slurm_side_overtime_conf(errp) < 0)
+		return -1;
 	if (slurm_load_partitions(partitions_seen, &msg, SHOW_ALL) != SLURM_SUCCESS) {
 		if (errno == SLURM_NO_CHANGE_IN_DATA)
 			return 0;

@@ -130,14 +130,18 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
 	  "UPDATE programs SET reason = replace(reason, 'the next run is traced again', 'the next run goes without the tracer')"
 	  " WHERE key IN (SELECT key FROM trials);"
 	  "DELETE FROM meta WHERE name = 'index';",
-    /* 6 -> 7. Node classes for each user, and for all (uid -1) where several users told them. */
+    /* 6 -> 7. Node classes for each user, and for all (uid -1) where several users told them. Shortened limits (limits.h), and the
+     * OverTimeLimit of each partition. */
     [6] = "ALTER TABLE node_classes RENAME TO classes_of_all;"
 	  "CREATE TABLE node_classes(candidate TEXT NOT NULL, class_hex TEXT NOT NULL, uid INT NOT NULL, text TEXT NOT NULL,"
 	  " first_seen INT NOT NULL, last_seen INT NOT NULL, seen INT NOT NULL, others INT NOT NULL, returns INT NOT NULL,"
 	  " told_by INT NOT NULL, PRIMARY KEY(candidate, class_hex, uid)) WITHOUT ROWID;"
 	  "INSERT INTO node_classes SELECT candidate, class_hex, -1, text, first_seen, last_seen, seen, others, returns, -1"
 	  " FROM classes_of_all;"
-	  "DROP TABLE classes_of_all;",
+	  "DROP TABLE classes_of_all;"
+	  "CREATE TABLE limits(jobid INTEGER PRIMARY KEY, submit_time INT NOT NULL, asked_min INT NOT NULL,"
+	  " wish_min INT NOT NULL, set_min INT NOT NULL, seen INT NOT NULL);"
+	  "ALTER TABLE places ADD COLUMN overtime_min INT NOT NULL DEFAULT 0;",
 };
 
 static int read_number(struct store *s, const char *sql, int *out, struct errbuf *err)

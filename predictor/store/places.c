@@ -125,6 +125,7 @@ static int read_partition(sqlite3_stmt *st, void *element)
 		.is_default = sqlite3_column_int(st, 11) != 0,
 		.default_min = (uint32_t)sqlite3_column_int64(st, 12),
 		.max_min = (uint32_t)sqlite3_column_int64(st, 13),
+		.overtime_min = (uint32_t)sqlite3_column_int64(st, 14),
 	};
 	store_column_text(st, 0, p->name, sizeof(p->name));
 	return p->allow_groups && p->allow_accounts && p->deny_accounts && p->allow_qos && p->deny_qos ? 0 : -1;
@@ -227,7 +228,7 @@ static bool same_partition(const struct place_partition *a, const struct place_p
 	       same_text(a->allow_groups, b->allow_groups) && same_text(a->allow_accounts, b->allow_accounts) &&
 	       same_text(a->deny_accounts, b->deny_accounts) && same_text(a->allow_qos, b->allow_qos) &&
 	       same_text(a->deny_qos, b->deny_qos) && a->is_default == b->is_default && a->default_min == b->default_min &&
-	       a->max_min == b->max_min;
+	       a->max_min == b->max_min && a->overtime_min == b->overtime_min;
 }
 
 /* Who is in the groups of a list says nothing about another list. */
@@ -265,7 +266,7 @@ static int partitions_same(struct store *s, const struct place_partition *p, siz
 static int partition_put(struct store *s, const struct place_partition *p, struct errbuf *err)
 {
 	sqlite3_stmt *st = prepare(s, "INSERT OR REPLACE INTO places VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
-				      " ?13, ?14)", err);
+				      " ?13, ?14, ?15)", err);
 
 	if (!st)
 		return -1;
@@ -283,6 +284,7 @@ static int partition_put(struct store *s, const struct place_partition *p, struc
 	sqlite3_bind_int(st, 12, p->is_default);
 	sqlite3_bind_int64(st, 13, p->default_min);
 	sqlite3_bind_int64(st, 14, p->max_min);
+	sqlite3_bind_int64(st, 15, p->overtime_min);
 	return finish(s, st, err);
 }
 

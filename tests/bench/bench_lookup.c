@@ -173,7 +173,7 @@ static void fill_places(struct store *s, struct place_shape *shape, struct place
 
 	for (int i = 0; i < 64; i++) {
 		doors[i] = (struct place_partition){"", true, i > 1, 1, 1000, 1000, "staff,users", "a,b,c", "", "", "", i == 0, 60,
-						    1440};
+						    1440, 0};
 		snprintf(doors[i].name, sizeof(doors[i].name), i == 0 ? "fast" : i == 1 ? "slow" : "part%d", i);
 		if (i < 2)
 			doors[i].allow_accounts = "";
@@ -244,6 +244,7 @@ static void measure(struct store *reader, struct store *writer, uint64_t program
 				    .load = &load};
 	struct precedent_conf conf = {.mode = places ? MODE_PLACE : MODE_LIMIT,
 				      .n_candidates = 2,
+				      .limit_guard = GUARD_RAISE,
 				      .margin = 0.15,
 				      .min_limit_min = 1,
 				      .heartbeat_timeout_s = 120};

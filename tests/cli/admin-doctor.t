@@ -83,9 +83,15 @@ is_found(slurm('scheduler', {SchedulerType => 'sched/backfill', conf => "Mode=li
 is_found(slurm('scheduler', {SchedulerType => 'sched/builtin'}), 'ok', qr/start nothing earlier$/, 'no backfill, and nothing but observed');
 is_found(slurm('scheduler', {SchedulerType => 'sched/builtin', conf => "Mode=limit\n"}), 'warn', qr/start nothing earlier: set sched\/backfill$/, 'no backfill, with limits');
 is_found(slurm('scheduler', {SchedulerType => 'sched/builtin', conf => "PartitionMode.fast=place\n"}), 'warn', qr/set sched/, '... in a partition');
-is_found(slurm('limits', {conf => "Mode=limit\nMinLimit=00:01:00\n"}), 'warn',
+is_found(slurm('limits', {conf => "Mode=limit\nLimitGuard=raise\nMinLimit=00:01:00\n"}), 'warn',
 	qr/^MinLimit is 1 min, and limits are raised 80 s before they end: .*: set MinLimit=00:02:00$/, 'limits that are raised at once');
-is(slurm('limits', {conf => "Mode=limit\nMinLimit=00:02:00\n"})->[0], undef, 'none such');
+for (['0 min', 'warn', qr/^OverTimeLimit=0: no limit is shortened, .*: set OverTimeLimit=60 in slurm.conf/], ['60 min', 'ok', qr/^OverTimeLimit=60/],
+	['UNLIMITED', 'ok', qr/^OverTimeLimit=UNLIMITED/]) {
+	my ($value, $verdict, $words) = @$_;
+	is_found(slurm('limit guard', {OverTimeLimit => $value, conf => "Mode=limit\n"}), $verdict, $words, "OverTimeLimit = $value");
+}
+is(slurm('limit guard', {OverTimeLimit => '0 min', conf => "Mode=limit\nLimitGuard=raise\n"})->[0], undef, '... matters to that guard alone');
+is(slurm('limits', {conf => "Mode=limit\nLimitGuard=raise\nMinLimit=00:02:00\n"})->[0], undef, 'none such');
 is(slurm('limits', {conf => "MinLimit=00:01:00\n"})->[0], undef, 'no limits are set');
 
 # tracing(STATE, ROWS...): what is said of a store with such pairs of runs; a row: uid, pair (3: the traced run alone failed), days ago.

@@ -55,7 +55,7 @@ my %may = (
     'predictor/accuracy' => ['predictor/accuracy', 'predictor/store', 'common'],
     'predictor/learn' => ['predictor/learn', 'predictor/store', 'predictor/estimate', 'predictor/spool', 'predictor/cluster', 'common'],
     'predictor/probe' => ['predictor/probe', 'predictor/learn', 'predictor/store', 'predictor/spool', 'predictor/cluster', 'common'],
-    'predictor/limits' => ['predictor/limits', 'predictor/cluster', 'common'],
+    'predictor/limits' => ['predictor/limits', 'predictor/store', 'predictor/cluster', 'common'],
     'predictor/follow' => ['predictor/follow', 'predictor/limits', 'predictor/probe', 'predictor/learn', 'predictor/store', 'predictor/estimate',
                           'predictor/spool', 'predictor/cluster', 'common'],
     'predictor/query' => ['predictor/query', 'predictor/accuracy', 'predictor/learn', 'predictor/store', 'predictor/estimate', 'predictor/spool',

@@ -107,7 +107,7 @@ sub logged {
 install_stand_in();
 set('seconds', 5);
 my $metrics = "$dir/state/precedent/precedent.prom";
-$testbed->conf_set(Mode => 'limit', MinLimit => '00:02:00', PollInterval => 1, MetricsFile => $metrics, MetricsListen => '127.0.0.1:9833');
+$testbed->conf_set(Mode => 'limit', LimitGuard => 'raise', MinLimit => '00:02:00', PollInterval => 1, MetricsFile => $metrics, MetricsListen => '127.0.0.1:9833');
 $testbed->daemon('stop');
 $testbed->daemon('start');
 ok(wait_until(20, sub { precedent('jobs')->{rc} == 0 }), 'precedentd answers');

@@ -59,7 +59,7 @@ sub seconds_are { $testbed->write('seconds', "$_[0]\n"); return }
 # ---- a program with a past ----
 
 seconds_are(5);
-$testbed->conf_set(Mode => 'limit', MinLimit => '00:01:00', PollInterval => 10);
+$testbed->conf_set(Mode => 'limit', LimitGuard => 'raise', MinLimit => '00:01:00', PollInterval => 10);
 $testbed->daemon('stop');
 $testbed->daemon('start');
 ok(wait_until(20, sub { precedent('jobs')->{rc} == 0 }), 'precedentd answers');

@@ -109,7 +109,7 @@ sub told_until {
 
 install_stand_in();
 scontrol('create', 'PartitionName=third', 'Nodes=slow1,slow2', 'DefaultTime=60', 'MaxTime=1440');
-$testbed->conf_set(Mode => 'limit', MinLimit => '00:02:00', PollInterval => 1, Candidates => 'fast,slow,third');
+$testbed->conf_set(Mode => 'limit', LimitGuard => 'raise', MinLimit => '00:02:00', PollInterval => 1, Candidates => 'fast,slow,third');
 $testbed->daemon('stop');
 $testbed->daemon('start');
 ok(wait_until(20, sub { precedent('jobs')->{rc} == 0 }), 'precedentd answers');

@@ -49,7 +49,7 @@ my $dir = $testbed->dir;
 my (undef, undef, $uid) = getpwnam $testbed->user;
 my $store = "$dir/state/precedent/precedent.db";
 my $conf = $testbed->conf_path;
-$testbed->conf_set(SpoolDir => $spool, Mode => 'limit', MinLimit => '00:02:00', ProbeSeconds => 1, PollInterval => 1,
+$testbed->conf_set(SpoolDir => $spool, Mode => 'limit', LimitGuard => 'raise', MinLimit => '00:02:00', ProbeSeconds => 1, PollInterval => 1,
 	HeartbeatTimeout => 900);
 my $reloaded = $testbed->testbed('reload'); # every slurmd says in the new spool that its node has the tracer
 die "reload: $reloaded->{err}" if $reloaded->{rc} != 0;

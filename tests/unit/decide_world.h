@@ -78,8 +78,8 @@ static inline void set_waits(double fast_s, double slow_s)
 
 static inline void set_doors(void)
 {
-	w.doors[0] = (struct place_partition){"fast", true, false, 1, 4, 4, "", "", "", "", "", true, 30, 1440};
-	w.doors[1] = (struct place_partition){"slow", true, false, 1, 4, 4, "", "", "", "", "", false, DURATION_UNSET, 600};
+	w.doors[0] = (struct place_partition){"fast", true, false, 1, 4, 4, "", "", "", "", "", true, 30, 1440, 0};
+	w.doors[1] = (struct place_partition){"slow", true, false, 1, 4, 4, "", "", "", "", "", false, DURATION_UNSET, 600, 0};
 	w.places.partitions = w.doors;
 	w.places.n_partitions = 2;
 	w.shape = (struct place_shape){.nodes = 2, .tasks = 4, .memory = 1000};
@@ -98,6 +98,7 @@ static inline int setup(void **state)
 	reads = (struct decide_reads){.lookup = world_lookup};
 	source = (struct decide_source){.reads = &reads, .heartbeat = NOW - 5, .memo = &w.memo, .places = &w.places};
 	w.conf.mode = MODE_LIMIT;
+	w.conf.limit_guard = GUARD_RAISE; /* test_overtime.c has the other */
 	w.conf.margin = 0.15;
 	w.conf.min_limit_min = 1;
 	w.conf.heartbeat_timeout_s = 120;

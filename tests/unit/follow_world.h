@@ -41,6 +41,8 @@ struct world {
 	size_t n_triggers;
 	double clock_ms, arm_ms; /* what one trigger takes */
 	uint32_t last_cancelled;
+	struct overtime_partition partitions[2]; /* fast and slow */
+	bool refuse_overtime;
 	char node_class[17]; /* that records name; "": 0123456789abcdef */
 	char log[8192];
 };

@@ -67,7 +67,7 @@ static void test_every_key(void **state)
 	    "Margin=0.25\nMinLimit = 00:01:30\nProbeBudget=2.5%\nProbeSeconds=2.5\n"
 	    "ProbeAccount=probes\nProbeQos=low\nSpoolDir=/shared/spool/\nScratchDir=/scratch/\nStateDir=/var/lib/p//\n"
 	    "Retention=4w\nPollInterval=2\nHeartbeatTimeout=1m\nListenPort=7000\nListenHost=ctl.example\n"
-	    "InstallDir=/opt/precedent\nPolicy=Cheapest\nCost.slow=0.25\ncost.slow:big&ssd = 2";
+	    "InstallDir=/opt/precedent\nPolicy=Cheapest\nLimitGuard=Raise\nCost.slow=0.25\ncost.slow:big&ssd = 2";
 	struct precedent_conf c;
 	struct errbuf err = {""};
 
@@ -100,6 +100,7 @@ static void test_every_key(void **state)
 	assert_string_equal(c.listen_host, "ctl.example");
 	assert_string_equal(c.install_dir, "/opt/precedent");
 	assert_int_equal(c.policy, POLICY_CHEAPEST);
+	assert_int_equal(c.limit_guard, GUARD_RAISE);
 	assert_true(conf_cost_for(&c, "slow") == 0.25 && conf_cost_for(&c, "slow:other") == 0.25);
 	assert_true(conf_cost_for(&c, "slow:big&ssd") == 2 && conf_cost_for(&c, "slower") == 1);
 	assert_true(conf_places(&c)); /* on fast */
@@ -168,6 +169,7 @@ static void test_errors(void **state)
 	    {"nonsense\n", ":1: 'nonsense' is not key=value"},
 	    {"=x\n", "is not key=value"},
 	    {"Mode=off\n", "Mode: 'off' is not a mode"},
+	    {"LimitGuard=soft\n", "LimitGuard: 'soft' is not a limit guard: write overtime or raise"},
 	    {"Policy=best\n", "Policy: 'best' is not a policy: write earliest, fastest or cheapest"},
 	    {"Cost.fast=0\n", "Cost.fast: '0' is not a number above 0"},
 	    {"Cost.fast=1x\n", "is not a number above 0"},

@@ -3,192 +3,7 @@
  * The job_submit plugin as built, loaded as by slurmctld, with Slurm's allocator from libslurm. Checks its changes
  * to a descriptor, and that any fault leaves the descriptor unchanged byte for byte.
  */
-#include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-#include <cmocka.h>
-#include <slurm/slurm.h>
-#include <slurm/slurm_errno.h>
-
-#include "common/inject.h"
-#include "common/duration.h"
-#include "predictor/store/places.h"
-#include "predictor/store/busy.h"
-#include "predictor/store/trials.h"
-
-#define SCRIPT "#!/bin/bash\n#SBATCH -N 2\nsrun ./heat 100\n"
-
-static char dir[64], db[96], conf[96];
-static void *plugin;
-static int (*p_init)(void), (*p_fini)(void);
-static int (*p_submit)(job_desc_msg_t *, uint32_t, char **);
-static int (*p_modify)(job_desc_msg_t *, void *, uint32_t, char **);
-
-static char *(*x_strdup)(const char *);
-static void *(*x_calloc)(size_t, size_t, bool, bool, const char *, int, const char *);
-static void (*x_free)(void **);
-static void (*x_init)(job_desc_msg_t *);
-
-static struct errbuf err;
-
-/* slurmctld's variable, which the plugin finds in the loading program. */
-__attribute__((visibility("default"))) time_t last_part_update;
-#define DOORS_SEEN 1000 /* last_part_update when the partitions were read */
-
-static void ok(int rv)
-{
-	if (rv < 0)
-		fail_msg("%s", err.text);
-}
-
-static void write_conf(const char *mode)
-{
-	FILE *f = fopen(conf, "w");
-
-	assert_non_null(f);
-	fprintf(f, "Mode=%s\nCandidates=fast,slow\nMinLimit=1\nStateDir=%s\n", mode, dir);
-	assert_int_equal(fclose(f), 0);
-}
-
-static void set_env(job_desc_msg_t *d, const char *const *env, uint32_t n)
-{
-	d->environment = x_calloc(n + 1, sizeof(char *), true, false, __FILE__, __LINE__, __func__);
-	for (uint32_t i = 0; i < n; i++)
-		d->environment[i] = x_strdup(env[i]);
-	d->env_size = n;
-}
-
-static char *argv[] = {"job.sh", "100"};
-
-static void new_job(job_desc_msg_t *d)
-{
-	static const char *const env[] = {"HOME=/home/u", "PATH=/bin"};
-
-	x_init(d);
-	d->het_job_offset = NO_VAL; /* slurmctld sets this before it calls the plugin */
-	d->user_id = 1000;
-	d->script = x_strdup(SCRIPT);
-	d->argc = 2;
-	d->argv = argv;
-	d->work_dir = x_strdup("/home/u");
-	d->partition = x_strdup("fast");
-	d->time_limit = 120;
-	d->min_nodes = d->max_nodes = 2;
-	set_env(d, env, 2);
-}
-
-static void free_env(job_desc_msg_t *d)
-{
-	for (uint32_t i = 0; d->environment && i < d->env_size; i++)
-		x_free((void **)&d->environment[i]);
-	x_free((void **)&d->environment);
-}
-
-static void free_job(job_desc_msg_t *d)
-{
-	free_env(d);
-	x_free((void **)&d->script);
-	x_free((void **)&d->work_dir);
-	x_free((void **)&d->partition);
-	x_free((void **)&d->features);
-	x_free((void **)&d->admin_comment);
-}
-
-/* The plugin checks its files once a second, so it is loaded anew for each state of the files. */
-static void reload(void)
-{
-	p_fini();
-	assert_int_equal(p_init(), SLURM_SUCCESS);
-}
-
-static struct store *writer(void)
-{
-	struct store *s = NULL;
-
-	ok(store_open(db, STORE_WRITE | STORE_WAIT, &s, &err));
-	return s;
-}
-
-static void make_known(const char *key)
-{
-	struct store *s = writer();
-	struct store_program p = {.uid = 1000, .state = PROGRAM_READY, .updated = 1};
-	struct store_estimate e = {.candidate = "fast", .e = {192, 185, 200, ESTIMATE_BLEND, 1}, .updated = 1};
-	struct place_partition doors[] = {
-	    {"fast", true, false, 1, 4, 4, "", "", "", "", "", true, 30, 1440},
-	    {"slow", true, false, 1, 4, 4, "", "", "", "", "", false, DURATION_UNSET, 1440}};
-
-	strcpy(p.key, key);
-	ok(store_program_put(s, &p, &err));
-	ok(store_estimate_put(s, key, &e, &err));
-	strcpy(e.candidate, "slow");
-	e.e = (struct estimate){100, 95, 104, ESTIMATE_BLEND, 1};
-	ok(store_estimate_put(s, key, &e, &err));
-	ok(store_places_put(s, doors, 2, &err));
-	ok(store_doors_seen_set(s, DOORS_SEEN, &err));
-	ok(store_heartbeat_set(s, time(NULL), &err));
-	store_close(s);
-}
-
-static int setup(void **state)
-{
-	struct store *s;
-
-	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/precedent-plugin.XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(db, sizeof(db), "%s/precedent.db", dir);
-	snprintf(conf, sizeof(conf), "%s/precedent.conf", dir);
-	setenv("PRECEDENT_CONF", conf, 1);
-	write_conf("limit");
-	s = writer();
-	ok(store_heartbeat_set(s, time(NULL), &err));
-	store_close(s);
-	reload();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	char cmd[128];
-
-	(void)state;
-	p_fini();
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	return system(cmd);
-}
-
-static void key_of(const job_desc_msg_t *d, char key[IDENTITY_KEY_LEN + 1])
-{
-	struct job_comment c;
-
-	assert_int_equal(comment_parse(d->admin_comment, &c), 0);
-	memcpy(key, c.key, sizeof(c.key));
-}
-
-/* Submit an unknown job, then add it to the store. */
-static void learn(char key[IDENTITY_KEY_LEN + 1])
-{
-	job_desc_msg_t d;
-	char *msg = NULL;
-
-	new_job(&d);
-	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
-	key_of(&d, key);
-	make_known(key);
-	reload();
-	x_free((void **)&msg);
-	free_job(&d);
-}
+#include "tests/unit/submit_world.h"
 
 static void test_symbols(void **state)
 {
@@ -325,6 +140,94 @@ static void test_known(void **state)
 	assert_int_equal(d.env_size, 2);
 	x_free((void **)&msg);
 	free_job(&d);
+}
+
+/* The wish of a job under LimitGuard = overtime; 0: none. change: a further request of the user. */
+static uint32_t overtime_wish(void (*change)(job_desc_msg_t *d), const char *says)
+{
+	struct job_comment c;
+	job_desc_msg_t d;
+	char *msg = NULL;
+
+	new_job(&d);
+	if (change)
+		change(&d);
+	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+	assert_int_equal(comment_parse(d.admin_comment, &c), 0);
+	assert_int_equal(c.act, ACT_PREDICT);
+	assert_int_equal(c.user_limit_min, 120);
+	if (says ? !strstr(msg, says) : strstr(msg, "limit will be") != NULL)
+		fail_msg("%s", msg);
+	x_free((void **)&msg);
+	free_job(&d);
+	return c.wish_min == DURATION_UNSET ? 0 : c.wish_min;
+}
+
+static void ask_signal(job_desc_msg_t *d)
+{
+	d->warn_signal = 10;
+	d->warn_time = 60;
+}
+
+static void ask_deadline(job_desc_msg_t *d)
+{
+	d->deadline = time(NULL) + 86400;
+}
+
+static void ask_mail(job_desc_msg_t *d)
+{
+	d->mail_type = MAIL_JOB_END | MAIL_JOB_TIME80;
+}
+
+static void ask_end_mail(job_desc_msg_t *d)
+{
+	d->mail_type = MAIL_JOB_END;
+}
+
+static void ask_reservation(job_desc_msg_t *d)
+{
+	d->reservation = x_strdup("course");
+}
+
+static void ask_time_min(job_desc_msg_t *d)
+{
+	d->time_min = 5;
+}
+
+/* A comment, so that the program stays the same. */
+static void ask_in_script(job_desc_msg_t *d)
+{
+	char *more = NULL;
+
+	assert_true(asprintf(&more, "%s# squeue -h -o %%L\n", d->script) > 0);
+	x_free((void **)&d->script);
+	d->script = x_strdup(more);
+	free(more);
+}
+
+static void test_overtime(void **state)
+{
+	static void (*const watches[])(job_desc_msg_t *d) = {ask_signal, ask_deadline, ask_mail, ask_reservation, ask_time_min, ask_in_script};
+	char key[IDENTITY_KEY_LEN + 1];
+
+	(void)state;
+	guard = "overtime";
+	fast_overtime_min = 110;
+	write_conf("limit");
+	learn(key);
+	assert_int_equal(overtime_wish(NULL, "limit will be 00:10:00 (you asked 02:00:00)"), 10);
+	assert_int_equal(overtime_wish(ask_end_mail, "limit will be 00:10:00 (you asked 02:00:00)"), 10);
+	for (size_t i = 0; i < sizeof(watches) / sizeof(watches[0]); i++)
+		assert_int_equal(overtime_wish(watches[i], NULL), 0);
+	fast_overtime_min = OVERTIME_UNLIMITED;
+	make_known(key);
+	reload();
+	assert_int_equal(overtime_wish(NULL, "limit will be 00:04:00 (you asked 02:00:00)"), 4);
+	fast_overtime_min = 0; /* none: nothing is shortened */
+	make_known(key);
+	reload();
+	assert_int_equal(overtime_wish(NULL, NULL), 0);
+	guard = "raise";
 }
 
 /* Both partitions could start a job of two nodes and 1000 MiB at once. */
@@ -778,7 +681,7 @@ static bool load(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    T(test_symbols), T(test_first),	     T(test_untraced), T(test_known),  T(test_index), T(test_place), T(test_place_asks), T(test_place_changed),
+	    T(test_symbols), T(test_first),	     T(test_untraced), T(test_known), T(test_overtime),  T(test_index), T(test_place), T(test_place_asks), T(test_place_changed),
 	    T(test_off),     T(test_inherited_mark), T(test_probe),  T(test_interactive),
 	    T(test_faults),  T(test_notices),	     T(test_modify),
 	};

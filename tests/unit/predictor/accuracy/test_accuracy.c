@@ -74,7 +74,10 @@ static void test_row(void **state)
 	assert_int_equal(r.cut_short, 0);
 	assert_true(is_near(r.used_s, 825) && is_near(r.requested_s, 7800) && is_near(r.set_s, 900));
 	assert_true(is_near(r.requested_node_h - r.set_node_h, 2 * 6900 / 3600.0));
-	s[3].limit_s = 420;
+	s[3].limit_s = 420; /* it reached what its user asked for all the same */
+	assert_int_equal(accuracy_row_make(list, 4, &r, NULL), 0);
+	assert_int_equal(r.cut_short, 0);
+	s[3].elapsed_s = 420;
 	assert_int_equal(accuracy_row_make(list, 4, &r, NULL), 0);
 	assert_int_equal(r.cut_short, 1);
 	assert_int_equal(accuracy_row_make(NULL, 0, &r, NULL), 0);

@@ -302,6 +302,7 @@ static int submit(const char *partition, const char *seed, struct decision *out)
 
 	snprintf(script, sizeof(script), "#!/bin/sh\nsrun ./app -n 1000 -s %s\n", seed);
 	conf.mode = MODE_LIMIT;
+	conf.limit_guard = GUARD_RAISE;
 	conf.margin = 0.15;
 	conf.min_limit_min = 1;
 	conf.heartbeat_timeout_s = 120;

@@ -629,6 +629,7 @@ static void submit(const char *partition, const char *number, const char *array,
 
 	snprintf(script, sizeof(script), "#!/bin/sh\nsrun ./app -n %s\n", number);
 	conf.mode = MODE_LIMIT;
+	conf.limit_guard = GUARD_RAISE;
 	conf.margin = 0.15;
 	conf.min_limit_min = 1;
 	conf.heartbeat_timeout_s = 60;

@@ -100,8 +100,8 @@ static void put_program(const char *key)
 static void put_doors(uint32_t max_nodes, bool restricted)
 {
 	struct place_partition doors[] = {
-		{"fast", true, restricted, 1, max_nodes, 8, restricted ? (char *)(uintptr_t)o.list : "", "", "", "", "", true, 60, 1440},
-		{"slow", true, false, 1, 8, 8, "", "", "", "", "", false, 60, 1440}};
+		{"fast", true, restricted, 1, max_nodes, 8, restricted ? (char *)(uintptr_t)o.list : "", "", "", "", "", true, 60, 1440, 0},
+		{"slow", true, false, 1, 8, 8, "", "", "", "", "", false, 60, 1440, 0}};
 
 	ok(store_places_put(w->store, doors, 2, &o.err));
 }

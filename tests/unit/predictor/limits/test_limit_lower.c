@@ -13,6 +13,17 @@
 #include "predictor/store/runs.h"
 #include "tests/unit/follow_world.h"
 
+#undef T
+#define T(name) cmocka_unit_test_setup_teardown(name, raise_setup, world_teardown)
+
+static int raise_setup(void **state)
+{
+	int rv = world_setup(state);
+
+	w->conf.limit_guard = GUARD_RAISE;
+	return rv;
+}
+
 /* Submitted with an hour, of which ten minutes are wished for. */
 static struct cluster_job *wish_job(uint32_t id)
 {

@@ -19,6 +19,17 @@
 #include "predictor/store/runs.h"
 #include "tests/unit/follow_world.h"
 
+#undef T
+#define T(name) cmocka_unit_test_setup_teardown(name, raise_setup, world_teardown)
+
+static int raise_setup(void **state)
+{
+	int rv = world_setup(state);
+
+	w->conf.limit_guard = GUARD_RAISE;
+	return rv;
+}
+
 /* ---- limits ---- */
 
 static void test_extend_rules(void **state)

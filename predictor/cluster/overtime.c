@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* OverTimeLimit of the partitions of a job: see overtime.h. */
+#include <string.h>
+
+#include "common/duration.h"
+#include "predictor/cluster/overtime.h"
+
+uint32_t overtime_least_min(uint32_t asked_min, uint32_t overtime_min)
+{
+	if (!overtime_min || asked_min == DURATION_UNSET || asked_min == DURATION_UNLIMITED)
+		return asked_min;
+	return asked_min > overtime_min ? asked_min - overtime_min : 1;
+}
+
+static const struct overtime_partition *partition_find(const struct overtime_table *t, const char *name, size_t len)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (!strncmp(t->list[i].name, name, len) && !t->list[i].name[len])
+			return &t->list[i];
+	return NULL;
+}
+
+struct overtime overtime_of(const struct overtime_table *t, const char *partitions)
+{
+	struct overtime all = {0};
+	const char *p = partitions;
+
+	for (size_t n = strcspn(p, ","); n; p += n + (p[n] == ','), n = strcspn(p, ",")) {
+		const struct overtime_partition *one = n < CONF_NAME_MAX ? partition_find(t, p, n) : NULL;
+		uint32_t overtime_min = one ? one->o.overtime_min : 0;
+
+		if (p == partitions || overtime_min < all.overtime_min)
+			all.overtime_min = overtime_min;
+		if (one && one->o.reserved_at && (!all.reserved_at || one->o.reserved_at < all.reserved_at))
+			all.reserved_at = one->o.reserved_at;
+	}
+	return all;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * OverTimeLimit: slurmctld ends a job when end_time <= now - OverTimeLimit (slurm.conf(5)). A job that asked for U minutes therefore
+ * runs for U minutes at least, if its limit is U - OverTimeLimit or more. Pure.
+ */
+#ifndef PRECEDENT_PREDICTOR_CLUSTER_OVERTIME_H
+#define PRECEDENT_PREDICTOR_CLUSTER_OVERTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/conf.h"
+
+#define OVERTIME_UNLIMITED (365u * 24 * 60) /* minutes: slurmctld takes UNLIMITED for a year */
+
+/* What counts for limits on a partition, or on all partitions that a job may use. */
+struct overtime {
+	uint32_t overtime_min; /* the smallest OverTimeLimit; 0: none, or not known */
+	int64_t reserved_at;   /* when the next reservation of a node begins; 0: none */
+};
+
+struct overtime_partition {
+	char name[CONF_NAME_MAX];
+	struct overtime o;
+};
+struct overtime_table {
+	const struct overtime_partition *list;
+	size_t n;
+};
+
+/* The least limit with which the job still gets asked_min minutes; asked_min itself if nothing may be shortened. */
+uint32_t overtime_least_min(uint32_t asked_min, uint32_t overtime_min);
+/* partitions: comma separated, as in the job. A partition that is not in the table has no OverTimeLimit. */
+struct overtime overtime_of(const struct overtime_table *t, const char *partitions);
+
+#endif

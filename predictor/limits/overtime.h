@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * LimitGuard = overtime. A job that asked for U minutes gets the limit L, with L >= U - O for the smallest OverTimeLimit O of its
+ * partitions. slurmctld itself can then end it at L + O at the earliest, so never before U, with all of Precedent dead. No raise
+ * is needed. Shortly before U the limit is lowered to U - O, so that the job ends at U.
+ *
+ * What the user asked is in the store, and is read from nowhere else. A limit that somebody else has changed is left alone.
+ */
+#ifndef PRECEDENT_PREDICTOR_LIMITS_OVERTIME_H
+#define PRECEDENT_PREDICTOR_LIMITS_OVERTIME_H
+
+#include "predictor/cluster/daemon_env.h"
+#include "predictor/cluster/overtime.h"
+#include "predictor/store/limits.h"
+
+#define LIMIT_OVERTIME_END_S 90 /* before U, the limit is lowered to U - O; slurmctld looks at limits every 30 s */
+
+enum limit_overtime_act {
+	LIMIT_OVERTIME_LEAVE,
+	LIMIT_OVERTIME_SHORTEN, /* to *limit_min, below what the user asked */
+	LIMIT_OVERTIME_RESTORE, /* to what the user asked */
+	LIMIT_OVERTIME_FORGET,	/* the job has ended, or its limit is not ours */
+};
+
+/* What to do about this job at `now`. o: of its partitions; may_shorten: by the configuration. */
+enum limit_overtime_act limit_overtime_judge(const struct store_limit *row, const struct cluster_job *job, const struct overtime *o,
+					     bool may_shorten, uint32_t period_s, int64_t now, uint32_t *limit_min);
+
+/* A job that the plugin wished a limit for was seen for the first time. Returns 0, or -1 on error. */
+int limit_overtime_meet(const struct daemon_env *env, const struct cluster_job *job, struct errbuf *errp);
+/* With each look, whatever the guard: jobs that were shortened under this guard are restored under another one. */
+void limit_overtime_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Jobs whose limit is shortened, or may be (predictor/limits/overtime.h): what the user asked is kept here, not in the job. A row
+ * lives as long as the job is in the queue and its limit is ours. Conventions as in store.h.
+ */
+#ifndef PRECEDENT_PREDICTOR_STORE_LIMITS_H
+#define PRECEDENT_PREDICTOR_STORE_LIMITS_H
+
+#include "predictor/store/store.h"
+
+struct store_limit {
+	uint32_t jobid;
+	int64_t submit_time; /* of the first run: a job that is queued again keeps its row */
+	uint32_t asked_min;
+	uint32_t wish_min;
+	uint32_t set_min; /* DURATION_UNSET: the limit was not changed. Written before slurmctld is asked. */
+	bool seen;	  /* the job was seen with set_min */
+};
+/* Insert or replace by job id. */
+int store_limit_put(struct store *s, const struct store_limit *l, struct errbuf *err);
+int store_limit_drop(struct store *s, uint32_t jobid, struct errbuf *err);
+/* All rows by job id; *out is to be freed by the caller. */
+int store_limits_load(struct store *s, struct store_limit **out, size_t *n, struct errbuf *err);
+
+#endif
