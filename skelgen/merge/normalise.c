@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "skelgen/merge/normalise.h"
+#include "common/array.h"
 
 /* ---- sets of keys ---- */
 
@@ -38,15 +39,8 @@ int key_set_add(struct key_set *s, uint64_t key)
 
 	if (at < s->n && s->key[at] == key)
 		return 0;
-	if (s->n == s->cap) {
-		uint32_t cap = s->cap ? s->cap * 2 : 32;
-		uint64_t *p = realloc(s->key, cap * sizeof(*p));
-
-		if (!p)
-			return -1;
-		s->key = p;
-		s->cap = cap;
-	}
+	if (ARRAY_ROOM(s->key, s->cap, s->n + 1) != 0)
+		return -1;
 	memmove(s->key + at + 1, s->key + at, (s->n - at) * sizeof(*s->key));
 	s->key[at] = key;
 	s->n++;
@@ -220,8 +214,7 @@ int shape_map_build(const struct trace_defs *d, enum skel_alphabet alphabet, con
 	*out = (struct shape_map){.n_sym = n};
 	out->of_sym = calloc(n ? n : 1, sizeof(*out->of_sym));
 	out->key = calloc(n ? n : 1, sizeof(*out->key));
-	if (!val || !out->of_sym || !out->key || sigtable_init(&shapes) < 0 ||
-	    map_symbols(d, alphabet, kept, out, val, &shapes) < 0)
+	if (!val || !out->of_sym || !out->key || map_symbols(d, alphabet, kept, out, val, &shapes) < 0)
 		err_set(err, "no memory to compare %u signatures", n);
 	else
 		rv = 0;

@@ -423,7 +423,7 @@ int rec_begin(const struct rec_options *o, struct errbuf *err)
 	rec.structure_max = o->structure ? o->structure : structure;
 	clock_is_tsc = clock_has_tsc();
 	rec.fold = fold_create();
-	if (!rec.fold || sigtable_init(&rec.sigs) < 0 || journal_init(&journal) < 0 ||
+	if (!rec.fold || journal_init(&journal) < 0 ||
 	    pthread_key_create(&at_thread_end, thread_end))
 		return err_set(err, "no memory");
 	if (pages_begin(&rec.pages, o->local, o->id ? o->id : "", o->rank, o->n_ranks, o->memory, rec.fold, &rec.sigs,

@@ -106,8 +106,6 @@ static void define(struct trace_defs *d, uint32_t rank, uint32_t n_ranks, uint64
 	int64_t left = (rank + n_ranks - 1) % n_ranks, right = (rank + 1) % n_ranks;
 	char host[32];
 
-	if (sigtable_init(&d->sigs) < 0)
-		die("no memory");
 	d->n_comm = 2;
 	d->comm = need(calloc(2, sizeof(*d->comm)));
 	add_group(&d->comm[0].members, 0, n_ranks);

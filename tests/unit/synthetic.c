@@ -99,8 +99,6 @@ static void init_rank(struct syn *s, uint32_t rank, const uint32_t *world)
 	struct syn_rank *r = &s->rank[rank];
 	struct trace_defs *d = &r->defs;
 
-	if (sigtable_init(&d->sigs) < 0)
-		need(NULL);
 	r->fold = need(fold_create());
 	syn_comm(s, rank, world, s->n_ranks);
 	syn_comm(s, rank, &rank, 1);

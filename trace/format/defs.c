@@ -445,8 +445,6 @@ static int decode_sigs(struct rdbuf *in, struct trace_defs *d, struct errbuf *er
 	int64_t *val = NULL;
 	int rv = -1;
 
-	if (sigtable_init(&d->sigs) < 0)
-		return err_set(err, "no memory");
 	if (decode_fn_names(in, fn, &n_fn, err) < 0)
 		return -1;
 	n = rdbuf_uv(in);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "trace/format/exchange.h"
+#include "common/array.h"
 
 #define PER_PAGE    16384
 #define WAITING_MAX 131072
@@ -136,15 +137,8 @@ void exchange_writer_destroy(struct exchange_writer *w)
 
 static int list_add(struct list *l, const struct exchange *m, struct errbuf *err)
 {
-	if (l->n == l->cap) {
-		uint32_t cap = l->cap ? l->cap * 2 : 16;
-		struct exchange *more = realloc(l->m, (size_t)cap * sizeof(*more));
-
-		if (!more)
-			return err_set(err, "no memory for %u messages", cap);
-		l->m = more;
-		l->cap = cap;
-	}
+	if (ARRAY_ROOM(l->m, l->cap, l->n + 1) != 0)
+		return err_set(err, "no memory for %u messages", l->n);
 	l->m[l->n++] = *m;
 	return 0;
 }
@@ -187,15 +181,8 @@ static int close_page(struct exchange_writer *w, uint64_t t, struct errbuf *err)
 {
 	if (write_list(w, &w->own, EXCHANGE_OWN, w->t0, t, err) < 0)
 		return -1;
-	if (w->n_border == w->cap_border) {
-		uint32_t cap = w->cap_border ? w->cap_border * 2 : 64;
-		struct list *more = realloc(w->border, cap * sizeof(*more));
-
-		if (!more)
-			return err_set(err, "no memory for %u carry lists", cap);
-		w->border = more;
-		w->cap_border = cap;
-	}
+	if (ARRAY_ROOM(w->border, w->cap_border, w->n_border + 1) != 0)
+		return err_set(err, "no memory for %u carry lists", w->n_border);
 	w->border[w->n_border++] = (struct list){.t = t};
 	w->t0 = t;
 	/* A list without messages is small, but it also counts against the limit. */

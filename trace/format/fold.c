@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+#include "common/hash_table.h"
 #include "trace/format/event.h"
 #include "trace/format/fold.h"
 
@@ -44,9 +46,8 @@ struct fold {
 	uint64_t n_item, cap_item;
 	uint64_t *body; /* n_body + 1 offsets into item */
 	uint8_t *depth;
-	uint32_t n_body, cap_body;
-	uint32_t *slot; /* hash table: body + 1 */
-	uint32_t n_slot;
+	uint32_t n_body, cap_body, cap_depth;
+	struct hash_table known_body;
 	/* encoded items that were flushed from the bottom of a full stack */
 	struct buf done;
 	uint64_t n_done;
@@ -112,14 +113,7 @@ struct fold *fold_create(void)
 	f->power[0] = 1;
 	for (unsigned i = 1; i < POWERS; i++)
 		f->power[i] = f->power[i - 1] * PREFIX_BASE;
-	f->n_slot = 1024;
-	f->slot = calloc(f->n_slot, sizeof(*f->slot));
-	f->cap_body = 256;
-	f->body = calloc(f->cap_body + 1, sizeof(*f->body));
-	f->depth = calloc(f->cap_body, 1);
-	f->cap = 4096;
-	f->st = malloc(f->cap * sizeof(*f->st));
-	if (!f->slot || !f->body || !f->depth || !f->st) {
+	if (ARRAY_ROOM_ZEROED(f->body, f->cap_body, 256) != 0 || ARRAY_ROOM(f->st, f->cap, 4096) != 0) {
 		fold_destroy(f);
 		return NULL;
 	}
@@ -134,7 +128,7 @@ void fold_destroy(struct fold *f)
 	free(f->item);
 	free(f->body);
 	free(f->depth);
-	free(f->slot);
+	hash_table_free(&f->known_body);
 	buf_free(&f->done);
 	free(f);
 }
@@ -155,50 +149,8 @@ static uint64_t items_hash(const struct fold_item *it, uint32_t n)
 
 static int grow_bodies(struct fold *f, uint32_t n)
 {
-	if (f->n_body == f->cap_body) {
-		uint32_t cap = f->cap_body * 2;
-		uint64_t *body = realloc(f->body, (cap + 1ull) * sizeof(*body));
-		uint8_t *depth;
-
-		if (!body)
-			return -1;
-		f->body = body;
-		depth = realloc(f->depth, cap);
-		if (!depth)
-			return -1;
-		f->depth = depth;
-		f->cap_body = cap;
-	}
-	if (f->n_item + n > f->cap_item) {
-		uint64_t cap = f->cap_item ? f->cap_item * 2 : 1024;
-		struct fold_item *item;
-
-		while (cap < f->n_item + n)
-			cap *= 2;
-		item = realloc(f->item, cap * sizeof(*item));
-		if (!item)
-			return -1;
-		f->item = item;
-		f->cap_item = cap;
-	}
-	if (f->n_body >= f->n_slot / 2) {
-		uint32_t n_slot = f->n_slot * 2;
-		uint32_t *slot = calloc(n_slot, sizeof(*slot));
-
-		if (!slot)
-			return -1;
-		for (uint32_t b = 0; b < f->n_body; b++) {
-			uint32_t i = (uint32_t)items_hash(f->item + f->body[b], body_len(f, b)) & (n_slot - 1);
-
-			while (slot[i])
-				i = (i + 1) & (n_slot - 1);
-			slot[i] = b + 1;
-		}
-		free(f->slot);
-		f->slot = slot;
-		f->n_slot = n_slot;
-	}
-	return 0;
+	return ARRAY_ROOM(f->body, f->cap_body, f->n_body + 2) | ARRAY_ROOM(f->depth, f->cap_depth, f->n_body + 1) |
+	       ARRAY_ROOM(f->item, f->cap_item, f->n_item + n);
 }
 
 /* Index of the body that equals the items on the stack from `from` on. Returns NONE if memory runs out or the
@@ -207,7 +159,7 @@ static uint32_t intern_body(struct fold *f, uint32_t from, uint32_t n)
 {
 	uint64_t h = n;
 	uint8_t depth = 0;
-	uint32_t i;
+	uint32_t at, b;
 
 	for (uint32_t k = 0; k < n; k++) {
 		const struct fold_item *it = &f->st[from + k].it;
@@ -218,8 +170,9 @@ static uint32_t intern_body(struct fold *f, uint32_t from, uint32_t n)
 	}
 	if (depth + 1 >= FOLD_MAX_DEPTH - 2 || grow_bodies(f, n) < 0)
 		return NONE;
-	for (i = (uint32_t)mix_bits(h) & (f->n_slot - 1); f->slot[i]; i = (i + 1) & (f->n_slot - 1)) {
-		uint32_t b = f->slot[i] - 1, k = 0;
+	h = mix_bits(h);
+	HASH_TABLE_FOR_EACH(&f->known_body, h, at, b) {
+		uint32_t k = 0;
 
 		if (body_len(f, b) != n)
 			continue;
@@ -228,10 +181,11 @@ static uint32_t intern_body(struct fold *f, uint32_t from, uint32_t n)
 		if (k == n)
 			return b;
 	}
+	if (hash_table_add(&f->known_body, h, f->n_body) < 0)
+		return NONE;
 	for (uint32_t k = 0; k < n; k++)
 		f->item[f->n_item++] = f->st[from + k].it;
-	f->depth[f->n_body] = (uint8_t)(depth + 1);
-	f->slot[i] = ++f->n_body;
+	f->depth[f->n_body++] = (uint8_t)(depth + 1);
 	f->body[f->n_body] = f->n_item;
 	return f->n_body - 1;
 }
@@ -363,18 +317,11 @@ static void flush_half(struct fold *f)
 /* Make room for one more item. Returns 0 on success, -1 on error. */
 static int grow_stack(struct fold *f)
 {
-	struct entry *st;
-
 	if (f->cap >= STACK_CAP) {
 		flush_half(f);
 		return f->failed ? -1 : 0;
 	}
-	st = realloc(f->st, f->cap * 2ull * sizeof(*st));
-	if (!st)
-		return -1;
-	f->st = st;
-	f->cap *= 2;
-	return 0;
+	return ARRAY_ROOM(f->st, f->cap, f->cap + 1);
 }
 
 /* After each block, decide whether the next blocks are searched for windows. */
@@ -414,20 +361,15 @@ void fold_push(struct fold *f, uint32_t sym)
 static int load_body(struct fold *f, const struct fold_item *item, uint32_t n)
 {
 	uint8_t depth = 0;
-	uint32_t i;
 
-	if (grow_bodies(f, n) < 0)
+	if (grow_bodies(f, n) < 0 || hash_table_add(&f->known_body, items_hash(item, n), f->n_body) < 0)
 		return -1;
 	for (uint32_t k = 0; k < n; k++) {
 		if ((item[k].key & FOLD_BODY) && f->depth[item[k].key & ~FOLD_BODY] > depth)
 			depth = f->depth[item[k].key & ~FOLD_BODY];
 		f->item[f->n_item++] = item[k];
 	}
-	f->depth[f->n_body] = (uint8_t)(depth + 1);
-	i = (uint32_t)items_hash(item, n) & (f->n_slot - 1);
-	while (f->slot[i])
-		i = (i + 1) & (f->n_slot - 1);
-	f->slot[i] = ++f->n_body;
+	f->depth[f->n_body++] = (uint8_t)(depth + 1);
 	f->body[f->n_body] = f->n_item;
 	return 0;
 }

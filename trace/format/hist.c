@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "trace/format/hist.h"
+#include "common/array.h"
 
 unsigned hist_bin(uint64_t v)
 {
@@ -38,45 +39,14 @@ void hist_table_free(struct hist_table *t)
 	*t = (struct hist_table){0};
 }
 
-static int grow_entries(struct hist_table *t)
-{
-	uint32_t cap = t->cap ? t->cap * 2 : 16;
-	struct hist_entry *e;
-
-	if (t->n < t->cap)
-		return 0;
-	e = realloc(t->entry, cap * sizeof(*e));
-	if (!e)
-		return -1;
-	t->entry = e;
-	t->cap = cap;
-	return 0;
-}
-
-static int grow_symbols(struct hist_table *t, uint32_t symbol)
-{
-	uint64_t cap = t->cap_symbol ? t->cap_symbol : 256;
-	uint32_t *p;
-
-	while (cap <= symbol)
-		cap *= 2;
-	p = realloc(t->of_symbol, cap * sizeof(*p));
-	if (!p)
-		return -1;
-	memset(p + t->cap_symbol, 0, (cap - t->cap_symbol) * sizeof(*p));
-	t->of_symbol = p;
-	t->cap_symbol = (uint32_t)cap;
-	return 0;
-}
-
 /* Add an entry for the symbol. Returns its number + 1, or 0 if memory runs out. */
 static uint32_t new_entry(struct hist_table *t, uint32_t symbol, uint16_t fn, bool shared)
 {
-	if (grow_entries(t) < 0)
+	if (ARRAY_ROOM(t->entry, t->cap, t->n + 1) != 0)
 		return 0;
 	if (shared && !t->of_fn && !(t->of_fn = calloc(t->n_fn, sizeof(*t->of_fn))))
 		return 0;
-	if (!shared && symbol >= t->cap_symbol && grow_symbols(t, symbol) < 0)
+	if (!shared && ARRAY_ROOM_ZEROED(t->of_symbol, t->cap_symbol, (size_t)symbol + 1) != 0)
 		return 0;
 	memset(&t->entry[t->n], 0, sizeof(t->entry[t->n]));
 	t->entry[t->n].symbol = symbol;

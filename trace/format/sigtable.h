@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "common/hash_table.h"
+
 struct trace_sig {
 	uint16_t fn;     /* enum trace_fn */
 	uint32_t site;   /* index of trace_site */
@@ -20,12 +22,9 @@ struct sigtable {
 	uint32_t n, cap;
 	int64_t *pool;
 	uint64_t n_pool, cap_pool;
-	uint32_t *slot;  /* hash table with open addressing: symbol + 1 */
-	uint64_t *hash;  /* hash of each symbol */
-	uint32_t n_slot; /* power of two */
+	struct hash_table known;
 };
 
-int sigtable_init(struct sigtable *t);
 void sigtable_free(struct sigtable *t);
 /* Returns the symbol, or UINT32_MAX if memory runs out. */
 uint32_t sigtable_intern(struct sigtable *t, uint16_t fn, uint32_t site, const int64_t *val, uint32_t n);
