@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "trace/clock/clock_impl.h"
 #include "trace/messages/messages.h"
 
@@ -43,15 +44,8 @@ static int put_jump(struct clock_rank *k, uint64_t t, uint64_t add)
 		at--;
 		k->jump[at].add = add;
 	} else {
-		if (k->n_jump == k->cap_jump) {
-			uint32_t cap = k->cap_jump ? 2 * k->cap_jump : 16;
-			struct clock_jump *p = realloc(k->jump, cap * sizeof(*p));
-
-			if (!p)
-				return -1;
-			k->jump = p;
-			k->cap_jump = cap;
-		}
+		if (ARRAY_ROOM(k->jump, k->cap_jump, k->n_jump + 1) != 0)
+			return -1;
 		memmove(&k->jump[at + 1], &k->jump[at], (k->n_jump - at) * sizeof(*k->jump));
 		k->jump[at] = (struct clock_jump){.t = t, .begin = t, .add = add, .slow = slow};
 		k->n_jump++;

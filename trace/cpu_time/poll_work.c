@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "trace/functions.h"
 
 /* below this share of the rank's time, unsuccessful tests count as waiting */
@@ -46,16 +47,8 @@ static int slot_fill(struct slots *s, const struct trace_defs *d, uint32_t sym)
 
 	if (slot < 0 || slot >= SLOTS_MAX)
 		return 0;
-	if (slot >= s->n) {
-		uint32_t n = 2 * (uint32_t)slot + 16;
-		bool *alone = realloc(s->alone, n * sizeof(*alone));
-
-		if (!alone)
-			return -1;
-		memset(alone + s->n, 0, (n - s->n) * sizeof(*alone));
-		s->alone = alone;
-		s->n = n;
-	}
+	if (ARRAY_ROOM_ZEROED(s->alone, s->n, (size_t)slot + 1) != 0)
+		return -1;
 	s->alone[slot] = fn->cls == TC_ISEND && !is_synchronous(fn->name) && call_bytes(d, sym) <= AT_ONCE;
 	return 0;
 }
@@ -111,15 +104,8 @@ static int kind_add(struct poll_work *w, uint64_t until, bool work)
 		w->until[w->n - 1] = until;
 		return 0;
 	}
-	if (w->n + 2 > w->cap) {
-		uint32_t cap = w->cap ? 2 * w->cap : 16;
-		uint64_t *p = realloc(w->until, cap * sizeof(*p));
-
-		if (!p)
-			return -1;
-		w->until = p;
-		w->cap = cap;
-	}
+	if (ARRAY_ROOM(w->until, w->cap, w->n + 2) != 0)
+		return -1;
 	if (!w->n && work)
 		w->until[w->n++] = 0;
 	w->until[w->n++] = until;

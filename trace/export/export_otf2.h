@@ -5,6 +5,7 @@
 
 #include <otf2/otf2.h>
 
+#include "common/hash_table.h"
 #include "trace/export/export_impl.h"
 #include "trace/functions.h"
 
@@ -38,8 +39,7 @@ struct otf2 {
 	OTF2_Archive *archive;
 	struct otf2_comm *comm;
 	uint32_t n_comm, cap_comm;
-	uint32_t *comm_slot;   /* hash table: comm + 1 */
-	uint32_t n_comm_slot;  /* a power of 2 */
+	struct hash_table known_comm;
 	uint32_t n_group;      /* number of groups; group 0 holds the locations */
 	struct otf2_ranks *ranks;
 	uint32_t n_ranks, cap_ranks;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+#include "common/hash_table.h"
 #include "trace/export/export_otf2.h"
 
 /* ---- communicators ---- */
@@ -42,47 +44,21 @@ static bool same_comm(const struct otf2_comm *x, const struct otf2_comm *y)
 	       same_group(&x->a, &y->a) && same_group(&x->b, &y->b);
 }
 
-static int grow_comms(struct otf2 *o)
-{
-	uint32_t cap = o->cap_comm ? o->cap_comm * 2 : 64, n_slot = cap * 2;
-	struct otf2_comm *comm = realloc(o->comm, cap * sizeof(*comm));
-	uint32_t *slot;
-
-	if (!comm)
-		return -1;
-	o->comm = comm;
-	slot = calloc(n_slot, sizeof(*slot));
-	if (!slot)
-		return -1;
-	for (uint32_t i = 0; i < o->n_comm; i++) {
-		uint32_t k = (uint32_t)comm[i].hash & (n_slot - 1);
-
-		while (slot[k])
-			k = (k + 1) & (n_slot - 1);
-		slot[k] = i + 1;
-	}
-	free(o->comm_slot);
-	o->comm_slot = slot;
-	o->n_comm_slot = n_slot;
-	o->cap_comm = cap;
-	return 0;
-}
-
 /* Number of a communicator, which is added if it is new. Returns UINT32_MAX if memory runs out. */
 static uint32_t intern_comm(struct otf2 *o, const struct otf2_comm *c)
 {
-	uint32_t k;
+	uint32_t at, i;
 
-	if (o->n_comm == o->cap_comm && grow_comms(o) < 0)
+	HASH_TABLE_FOR_EACH(&o->known_comm, c->hash, at, i)
+		if (same_comm(&o->comm[i], c))
+			return i;
+	if (ARRAY_ROOM(o->comm, o->cap_comm, o->n_comm + 1) != 0 ||
+	    hash_table_add(&o->known_comm, c->hash, o->n_comm) != 0)
 		return UINT32_MAX;
-	for (k = (uint32_t)c->hash & (o->n_comm_slot - 1); o->comm_slot[k]; k = (k + 1) & (o->n_comm_slot - 1))
-		if (same_comm(&o->comm[o->comm_slot[k] - 1], c))
-			return o->comm_slot[k] - 1;
 	o->comm[o->n_comm] = *c;
 	o->comm[o->n_comm].group = o->n_group + 1;
 	o->n_group += 1u + c->inter;
-	o->comm_slot[k] = ++o->n_comm;
-	return o->n_comm - 1;
+	return o->n_comm++;
 }
 
 uint32_t *otf2_comms(struct otf2 *o, uint32_t rank, struct errbuf *err)
@@ -106,47 +82,28 @@ uint32_t *otf2_comms(struct otf2 *o, uint32_t rank, struct errbuf *err)
 
 /* ---- windows and groups ---- */
 
-static void *grow_array(void *p, uint32_t n, uint32_t *cap, size_t size)
-{
-	uint32_t want = *cap ? 2 * *cap : 16;
-
-	if (n < *cap)
-		return p;
-	p = realloc(p, want * size);
-	if (p)
-		*cap = want;
-	return p;
-}
-
 uint32_t otf2_window(struct otf2 *o, uint32_t hint, uint32_t comm, uint32_t ordinal)
 {
-	struct otf2_win *p;
-
 	if (hint < o->n_win && o->win[hint].comm == comm && o->win[hint].ordinal == ordinal)
 		return hint;
 	for (uint32_t i = 0; i < o->n_win; i++)
 		if (o->win[i].comm == comm && o->win[i].ordinal == ordinal)
 			return i;
-	p = grow_array(o->win, o->n_win, &o->cap_win, sizeof(*p));
-	if (!p)
+	if (ARRAY_ROOM(o->win, o->cap_win, o->n_win + 1) != 0)
 		return UINT32_MAX;
-	o->win = p;
 	o->win[o->n_win] = (struct otf2_win){comm, ordinal};
 	return o->n_win++;
 }
 
 uint32_t otf2_group(struct otf2 *o, const uint32_t *rank, uint32_t n)
 {
-	struct otf2_ranks *p;
 	struct trace_group g = {.n = n, .rank = (uint32_t *)rank};
 
 	for (uint32_t i = o->n_ranks; i--;)
 		if (same_group(&o->ranks[i].g, &g))
 			return o->ranks[i].number;
-	p = grow_array(o->ranks, o->n_ranks, &o->cap_ranks, sizeof(*p));
-	if (!p)
+	if (ARRAY_ROOM(o->ranks, o->cap_ranks, o->n_ranks + 1) != 0)
 		return OTF2_UNDEFINED_GROUP;
-	o->ranks = p;
 	g.rank = malloc((n + 1ull) * sizeof(*g.rank));
 	if (!g.rank)
 		return OTF2_UNDEFINED_GROUP;
@@ -161,15 +118,8 @@ static uint32_t add_string(struct otf2 *o, const char *s)
 {
 	struct otf2_strings *t = &o->strings;
 
-	if (t->n == t->cap) {
-		uint32_t cap = t->cap ? t->cap * 2 : 256;
-		char **text = realloc(t->text, cap * sizeof(*text));
-
-		if (!text)
-			return OTF2_UNDEFINED_STRING;
-		t->text = text;
-		t->cap = cap;
-	}
+	if (ARRAY_ROOM(t->text, t->cap, t->n + 1) != 0)
+		return OTF2_UNDEFINED_STRING;
 	t->text[t->n] = strdup(s ? s : "");
 	return t->text[t->n] ? t->n++ : OTF2_UNDEFINED_STRING;
 }
@@ -190,15 +140,8 @@ uint32_t otf2_site(struct otf2 *o, const struct trace_defs *d, uint32_t sym)
 	}
 	if (lo < o->n_site && o->site[lo].hash == hash)
 		return o->site[lo].string;
-	if (o->n_site == o->cap_site) {
-		uint32_t cap = o->cap_site ? o->cap_site * 2 : 256;
-		void *site = realloc(o->site, cap * sizeof(*o->site));
-
-		if (!site)
-			return OTF2_UNDEFINED_STRING;
-		o->site = site;
-		o->cap_site = cap;
-	}
+	if (ARRAY_ROOM(o->site, o->cap_site, o->n_site + 1) != 0)
+		return OTF2_UNDEFINED_STRING;
 	memmove(o->site + lo + 1, o->site + lo, (o->n_site - lo) * sizeof(*o->site));
 	o->n_site++;
 	o->site[lo].hash = hash;
@@ -226,7 +169,7 @@ void otf2_definitions_free(struct otf2 *o)
 	free(o->strings.text);
 	free(o->site);
 	free(o->comm);
-	free(o->comm_slot);
+	hash_table_free(&o->known_comm);
 }
 
 /* ---- what is written ---- */

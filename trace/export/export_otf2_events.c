@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "trace/export/export_otf2_writer.h"
 
 #define SLOTS_MAX (1u << 22)
@@ -112,22 +113,11 @@ static struct otf2_slot *slot_at(struct otf2_writer *w, int64_t i, bool make)
 {
 	if (i < 0 || i >= SLOTS_MAX)
 		return NULL;
-	if (i >= w->n_slot) {
-		uint32_t n = w->n_slot ? w->n_slot : 64;
-		struct otf2_slot *s;
-
-		if (!make)
-			return NULL;
-		while (n <= i)
-			n *= 2;
-		s = realloc(w->slot, n * sizeof(*s));
-		if (!s) {
-			otf2_keep(w, OTF2_ERROR_MEM_ALLOC_FAILED);
-			return NULL;
-		}
-		memset(s + w->n_slot, 0, (n - w->n_slot) * sizeof(*s));
-		w->slot = s;
-		w->n_slot = n;
+	if (i >= w->n_slot && !make)
+		return NULL;
+	if (ARRAY_ROOM_ZEROED(w->slot, w->n_slot, (size_t)i + 1) != 0) {
+		otf2_keep(w, OTF2_ERROR_MEM_ALLOC_FAILED);
+		return NULL;
 	}
 	return &w->slot[i];
 }

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "trace/export/export_otf2_writer.h"
 #include "trace/messages/messages.h"
 
@@ -129,16 +130,9 @@ void otf2_received_at(struct otf2_writer *w, uint64_t event)
 		next_entry(w);
 		if (w->received_event < event) /* before the window */
 			continue;
-		if (w->n_size == w->cap_size) {
-			uint32_t cap = w->cap_size ? 2 * w->cap_size : 64;
-			struct otf2_size *p = realloc(w->size, cap * sizeof(*p));
-
-			if (!p) {
-				otf2_keep(w, OTF2_ERROR_MEM_ALLOC_FAILED);
-				return;
-			}
-			w->size = p;
-			w->cap_size = cap;
+		if (ARRAY_ROOM(w->size, w->cap_size, w->n_size + 1) != 0) {
+			otf2_keep(w, OTF2_ERROR_MEM_ALLOC_FAILED);
+			return;
 		}
 		w->size[w->n_size++] = s;
 	}

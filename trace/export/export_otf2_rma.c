@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "trace/export/export_otf2_writer.h"
 
 #define OPERATIONS_MAX (1u << 22)
@@ -39,15 +40,8 @@ static uint64_t operation_new(struct otf2_writer *w, uint32_t win, int64_t targe
 {
 	uint64_t id = w->next_op++;
 
-	if (w->n_op == w->cap_op) {
-		uint32_t cap = w->cap_op ? 2 * w->cap_op : 64;
-		struct otf2_operation *p = cap <= OPERATIONS_MAX ? realloc(w->op, cap * sizeof(*p)) : NULL;
-
-		if (!p)
-			return id; /* its end is not written */
-		w->op = p;
-		w->cap_op = cap;
-	}
+	if (w->n_op == OPERATIONS_MAX || ARRAY_ROOM(w->op, w->cap_op, w->n_op + 1) != 0)
+		return id; /* its end is not written */
 	w->op[w->n_op++] = (struct otf2_operation){.id = id, .win = win, .target = target};
 	return id;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "trace/messages/messages_coll.h"
 
 #define TURN_MIN 8
@@ -106,18 +107,10 @@ static void rank_ends(struct walk *w, uint32_t r)
 
 static int sent_room(struct walk *w, uint32_t n)
 {
-	uint32_t *p;
-
-	if (n <= w->cap_sent)
+	if (ARRAY_ROOM(w->sent, w->cap_sent, n) == 0)
 		return 0;
-	p = realloc(w->sent, 2ull * n * sizeof(*p));
-	if (!p) {
-		w->m.no_memory = true;
-		return -1;
-	}
-	w->sent = p;
-	w->cap_sent = 2 * n;
-	return 0;
+	w->m.no_memory = true;
+	return -1;
 }
 
 /* Does the rank wait for other ranks in a collective? */

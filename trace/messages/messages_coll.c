@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "trace/functions.h"
 
 /* The part of one rank in a collective that is in progress. */
@@ -101,29 +102,12 @@ static struct coll_inst *inst_new(struct coll_comm *m, const struct msg_op *op)
 	return s;
 }
 
-static int part_room(struct coll_inst *s, uint32_t n)
-{
-	uint32_t cap = s->cap_part ? s->cap_part : 8;
-	struct coll_part *p;
-
-	while (cap < n)
-		cap *= 2;
-	if (cap > s->cap_part) {
-		p = realloc(s->part, cap * sizeof(*p));
-		if (!p)
-			return -1;
-		s->part = p;
-		s->cap_part = cap;
-	}
-	return 0;
-}
-
 /* The rank's part; n_part is raised to include it. Returns NULL if memory runs out. */
 static struct coll_part *part_new(struct coll_inst *s, const struct msg_op *op)
 {
 	uint32_t i = s->order == COLL_SCAN ? op->place : s->n_part;
 
-	if (part_room(s, i + 1) < 0)
+	if (ARRAY_ROOM(s->part, s->cap_part, i + 1) != 0)
 		return NULL;
 	if (i >= s->n_part) {
 		memset(&s->part[s->n_part], 0, (i + 1 - s->n_part) * sizeof(*s->part));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "trace/messages/messages_match.h"
+#include "common/array.h"
 
 #define MAX_SLOTS (1u << 26)
 #define OUT_MAX   (1u << 16) /* completed receives of a rank that wait; more occur in damaged traces only */
@@ -35,51 +36,33 @@ struct msg_recv {
 
 /* ---- pools ---- */
 
-static void *grow_pool(void *p, uint32_t n, uint32_t *cap, size_t size)
-{
-	uint32_t want = *cap ? 2 * *cap : 256;
-
-	if (n < *cap)
-		return p;
-	p = want < MSG_NONE / 4 ? realloc(p, want * size) : NULL;
-	if (p)
-		*cap = want;
-	return p;
-}
-
 static uint32_t send_new(struct msg_match *m)
 {
 	uint32_t i = m->free_send;
-	struct msg_send *p;
 
 	if (i != MSG_NONE) {
 		m->free_send = m->send[i].next;
 		return i;
 	}
-	p = grow_pool(m->send, m->n_send, &m->cap_send, sizeof(*p));
-	if (!p) {
+	if (ARRAY_ROOM(m->send, m->cap_send, m->n_send + 1) != 0) {
 		m->no_memory = true;
 		return MSG_NONE;
 	}
-	m->send = p;
 	return m->n_send++;
 }
 
 static uint32_t recv_new(struct msg_match *m)
 {
 	uint32_t i = m->free_recv;
-	struct msg_recv *p;
 
 	if (i != MSG_NONE) {
 		m->free_recv = m->recv[i].next;
 		return i;
 	}
-	p = grow_pool(m->recv, m->n_recv, &m->cap_recv, sizeof(*p));
-	if (!p) {
+	if (ARRAY_ROOM(m->recv, m->cap_recv, m->n_recv + 1) != 0) {
 		m->no_memory = true;
 		return MSG_NONE;
 	}
-	m->recv = p;
 	return m->n_recv++;
 }
 
@@ -413,26 +396,16 @@ static void slot_clear(struct msg_match *m, struct msg_rank *k, struct msg_slot 
 
 static void slot_set(struct msg_match *m, struct msg_rank *k, int64_t slot, uint8_t kind, uint32_t recv, uint32_t sym)
 {
-	if (slot < 0 || slot >= MAX_SLOTS)
-		return;
-	if (slot >= (int64_t)k->n_slot) {
-		uint32_t n = k->n_slot ? k->n_slot : 16;
-		struct msg_slot *p;
+	uint32_t before = k->n_slot;
 
-		if (kind == SLOT_FREE)
-			return;
-		while (n <= slot)
-			n *= 2;
-		p = realloc(k->slot, n * sizeof(*p));
-		if (!p) {
-			m->no_memory = true;
-			return;
-		}
-		for (uint32_t i = k->n_slot; i < n; i++)
-			p[i] = (struct msg_slot){.recv = MSG_NONE};
-		k->slot = p;
-		k->n_slot = n;
+	if (slot < 0 || slot >= MAX_SLOTS || (slot >= before && kind == SLOT_FREE))
+		return;
+	if (ARRAY_ROOM(k->slot, k->n_slot, (size_t)slot + 1) != 0) {
+		m->no_memory = true;
+		return;
 	}
+	for (uint32_t i = before; i < k->n_slot; i++)
+		k->slot[i] = (struct msg_slot){.recv = MSG_NONE};
 	slot_clear(m, k, &k->slot[slot]);
 	k->slot[slot] = (struct msg_slot){.kind = kind, .recv = recv, .sym = sym};
 }

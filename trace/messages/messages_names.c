@@ -7,14 +7,15 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "common/array.h"
+#include "common/hash_table.h"
 #include "trace/functions.h"
 #include "trace/messages/messages_coll.h"
 
 /* ---- communicators ---- */
 
 struct known_comm {
-	uint64_t hash;
-	uint32_t rank, index, number;
+	uint32_t rank, index;
 };
 
 static uint64_t group_hash(const struct trace_group *g)
@@ -46,47 +47,41 @@ static bool comm_same(const struct trace_comm *a, const struct trace_comm *b)
 
 static int name_comms(struct msg_names *n)
 {
-	uint64_t total = 0;
-	size_t size = 64;
-	struct known_comm *table;
+	struct hash_table table = {0};
+	struct known_comm *known = NULL;
+	uint32_t cap = 0, at, k;
+	int rv = 0;
 
-	for (uint32_t r = 0; r < n->n_ranks; r++)
-		total += trace_get_rank(n->t, r)->defs.n_comm;
-	while (size < 2 * total)
-		size *= 2;
-	table = calloc(size, sizeof(*table)); /* number + 1; 0: free */
-	if (!table)
-		return -1;
-	for (uint32_t r = 0; r < n->n_ranks; r++) {
+	for (uint32_t r = 0; r < n->n_ranks && rv == 0; r++) {
 		const struct trace_defs *d = &trace_get_rank(n->t, r)->defs;
 
 		n->comm[r] = malloc((d->n_comm + 1ull) * sizeof(*n->comm[r]));
-		if (!n->comm[r]) {
-			free(table);
-			return -1;
-		}
-		for (uint32_t i = 0; i < d->n_comm; i++) {
+		rv = n->comm[r] ? 0 : -1;
+		for (uint32_t i = 0; i < d->n_comm && rv == 0; i++) {
 			uint64_t h = comm_hash(&d->comm[i]);
-			struct known_comm *k = &table[h & (size - 1)];
 
-			while (k->number && (k->hash != h ||
-					     !comm_same(&trace_get_rank(n->t, k->rank)->defs.comm[k->index], &d->comm[i])))
-				k = k + 1 < table + size ? k + 1 : table;
-			if (!k->number)
-				*k = (struct known_comm){.hash = h, .rank = r, .index = i, .number = ++n->n_comm};
-			n->comm[r][i] = k->number - 1;
+			HASH_TABLE_FOR_EACH(&table, h, at, k)
+				if (comm_same(&trace_get_rank(n->t, known[k].rank)->defs.comm[known[k].index], &d->comm[i]))
+					break;
+			if (k == HASH_TABLE_NONE) {
+				k = n->n_comm;
+				rv = ARRAY_ROOM(known, cap, k + 1) | hash_table_add(&table, h, k);
+				if (rv == 0)
+					known[n->n_comm++] = (struct known_comm){r, i};
+			}
+			n->comm[r][i] = k;
 		}
 	}
-	free(table);
-	return 0;
+	hash_table_free(&table);
+	free(known);
+	return rv;
 }
 
 int msg_names_build(struct msg_names *n, const struct trace *t)
 {
-	*n = (struct msg_names){.t = t, .n_ranks = trace_n_ranks(t), .n_slot = 1024};
+	*n = (struct msg_names){.t = t, .n_ranks = trace_n_ranks(t)};
 	n->comm = calloc(n->n_ranks + 1ull, sizeof(*n->comm));
-	n->slot = calloc(n->n_slot, sizeof(*n->slot));
-	return n->comm && n->slot ? name_comms(n) : -1;
+	return n->comm ? name_comms(n) : -1;
 }
 
 void msg_names_free(struct msg_names *n)
@@ -95,7 +90,7 @@ void msg_names_free(struct msg_names *n)
 		free(n->comm[r]);
 	free(n->comm);
 	free(n->channel);
-	free(n->slot);
+	hash_table_free(&n->known_channel);
 	*n = (struct msg_names){0};
 }
 
@@ -109,57 +104,22 @@ static uint32_t channel_hash(uint32_t comm, uint32_t src, uint32_t dst, int32_t 
 	return (uint32_t)(h >> 32);
 }
 
-static void channel_insert(struct msg_names *n, uint32_t i)
-{
-	const struct msg_channel *c = &n->channel[i];
-	uint32_t at = channel_hash(c->comm, c->src, c->dst, c->tag) & (n->n_slot - 1);
-
-	while (n->slot[at])
-		at = (at + 1) & (n->n_slot - 1);
-	n->slot[at] = i + 1;
-}
-
-static int channel_room(struct msg_names *n)
-{
-	if (n->n_channel == n->cap_channel) {
-		uint32_t cap = n->cap_channel ? 2 * n->cap_channel : 256;
-		struct msg_channel *c = cap < MSG_NONE / 4 ? realloc(n->channel, cap * sizeof(*c)) : NULL;
-
-		if (!c)
-			return -1;
-		n->channel = c;
-		n->cap_channel = cap;
-	}
-	if (2 * (n->n_channel + 1) > n->n_slot) {
-		uint32_t *s = calloc(2ull * n->n_slot, sizeof(*s));
-
-		if (!s)
-			return -1;
-		free(n->slot);
-		n->slot = s;
-		n->n_slot *= 2;
-		for (uint32_t i = 0; i < n->n_channel; i++)
-			channel_insert(n, i);
-	}
-	return 0;
-}
-
 static uint32_t channel_find(struct msg_names *n, const struct msg_channel *key, bool *failed)
 {
-	uint32_t at = channel_hash(key->comm, key->src, key->dst, key->tag) & (n->n_slot - 1);
+	uint32_t hash = channel_hash(key->comm, key->src, key->dst, key->tag), at, i;
 
-	for (; n->slot[at]; at = (at + 1) & (n->n_slot - 1)) {
-		const struct msg_channel *c = &n->channel[n->slot[at] - 1];
+	HASH_TABLE_FOR_EACH(&n->known_channel, hash, at, i) {
+		const struct msg_channel *c = &n->channel[i];
 
 		if (c->comm == key->comm && c->src == key->src && c->dst == key->dst && c->tag == key->tag)
-			return n->slot[at] - 1;
+			return i;
 	}
-	if (channel_room(n) < 0) {
+	if (ARRAY_ROOM(n->channel, n->cap_channel, n->n_channel + 1) != 0 ||
+	    hash_table_add(&n->known_channel, hash, n->n_channel) != 0) {
 		*failed = true;
 		return MSG_NONE;
 	}
 	n->channel[n->n_channel] = *key;
-	channel_insert(n, n->n_channel);
 	return n->n_channel++;
 }
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/hash_table.h"
 #include "trace/messages/messages.h"
 
 #define MSG_NONE UINT32_MAX
@@ -72,8 +73,7 @@ struct msg_names {
 	uint32_t n_comm;
 	struct msg_channel *channel;
 	uint32_t n_channel, cap_channel;
-	uint32_t *slot;           /* hash table with open addressing: channel + 1 */
-	uint32_t n_slot;          /* power of two */
+	struct hash_table known_channel;
 };
 
 int msg_names_build(struct msg_names *n, const struct trace *t);

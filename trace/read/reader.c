@@ -15,6 +15,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "common/array.h"
 #include "common/clean.h"
 #include "trace/format/ends.h"
 #include "trace/format/page.h"
@@ -62,15 +63,8 @@ static void note_damage(struct trace *t, uint32_t page, const char *why)
 
 static int add_page(struct trace *t, const struct trace_page *p)
 {
-	if (t->n_page == t->cap_page) {
-		uint32_t cap = t->cap_page ? t->cap_page * 2 : 64;
-		struct trace_page *page = realloc(t->page, cap * sizeof(*page));
-
-		if (!page)
-			return -1;
-		t->page = page;
-		t->cap_page = cap;
-	}
+	if (ARRAY_ROOM(t->page, t->cap_page, t->n_page + 1) != 0)
+		return -1;
 	t->page[t->n_page++] = *p;
 	return 0;
 }

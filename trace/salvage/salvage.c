@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/clean.h"
 #include "trace/format/page.h"
 #include "trace/salvage/salvage.h"
@@ -68,15 +69,8 @@ static void names_free(struct names *l)
 
 static int add_name(struct names *l, const char *dir, const char *file, const struct name *one)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 64;
-		struct name *v = realloc(l->v, cap * sizeof(*v));
-
-		if (!v)
-			return -1;
-		l->v = v;
-		l->cap = cap;
-	}
+	if (ARRAY_ROOM(l->v, l->cap, l->n + 1) != 0)
+		return -1;
 	l->v[l->n] = *one;
 	if (asprintf(&l->v[l->n].path, "%s/%s", dir, file) < 0)
 		return -1;

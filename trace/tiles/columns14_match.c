@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "trace/tiles/columns14_match.h"
+#include "common/array.h"
 
 #define BUCKETS (1u << 15)
 #define NONE    UINT32_MAX
@@ -55,17 +56,14 @@ static struct queue *bucket_of(struct match *m, uint32_t src, uint32_t dst, int3
 
 static int grow_nodes(struct match *m)
 {
-	uint32_t cap = m->cap ? m->cap * 2 : 1024;
-	struct flight *f = realloc(m->f, cap * sizeof(*f));
+	uint32_t before = m->cap;
 
-	if (!f)
+	if (ARRAY_ROOM(m->f, m->cap, before + 1) != 0)
 		return -1;
-	m->f = f;
-	for (uint32_t i = cap; i-- > m->cap;) {
-		f[i].next = m->free_list;
+	for (uint32_t i = m->cap; i-- > before;) {
+		m->f[i].next = m->free_list;
 		m->free_list = i;
 	}
-	m->cap = cap;
 	return 0;
 }
 

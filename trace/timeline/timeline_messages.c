@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "trace/format/exchange.h"
 #include "trace/timeline/timeline_impl.h"
 
@@ -121,15 +122,8 @@ static int write_node(struct timeline_spool *s, struct node *k, struct errbuf *e
 	buf_reset(&s->raw);
 	buf_reset(&s->page);
 	exchange_encode(k->m, k->n, &s->raw);
-	if (k->n_block == k->cap_block) {
-		uint32_t cap = k->cap_block ? k->cap_block * 2 : 4;
-		struct block *more = realloc(k->block, cap * sizeof(*more));
-
-		if (!more)
-			return err_set(err, "no memory for messages");
-		k->block = more;
-		k->cap_block = cap;
-	}
+	if (ARRAY_ROOM(k->block, k->cap_block, k->n_block + 1) != 0)
+		return err_set(err, "no memory for messages");
 	if (s->raw.failed || trace_page_encode(&head, s->raw.data, s->raw.len, &s->page) < 0)
 		return err_set(err, "no memory for messages");
 	k->block[k->n_block++] = (struct block){s->size, head.t0, head.t1};

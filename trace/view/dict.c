@@ -8,59 +8,45 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "common/array.h"
+#include "common/hash_table.h"
 #include "trace/view/pack.h"
 #include "trace/view/words.h"
 
 #define WORDS_MAX (2u << 20)
 
-/* Hash table with open addressing: hash -> number + 1. It grows when half full. */
-struct table {
-	uint64_t *key;
-	uint32_t *val;
-	uint32_t n, size;
+/* Numbers of 64-bit hashes. Equal hashes are taken for equal contents. */
+struct numbers {
+	struct hash_table table;
+	uint64_t *hash;
+	uint32_t n, cap;
 };
 
-static uint32_t *table_slot(struct table *t, uint64_t key)
+/* Returns the number of the hash; *fresh: it is new. UINT32_MAX: memory runs out. */
+static uint32_t number_of(struct numbers *k, uint64_t hash, bool *fresh)
 {
-	uint32_t i = (uint32_t)(key & (t->size - 1));
+	uint32_t at, i;
 
-	while (t->val[i] && t->key[i] != key)
-		i = (i + 1) & (t->size - 1);
-	t->key[i] = key;
-	return &t->val[i];
+	*fresh = false;
+	HASH_TABLE_FOR_EACH(&k->table, hash, at, i)
+		if (k->hash[i] == hash)
+			return i;
+	if (ARRAY_ROOM(k->hash, k->cap, k->n + 1) != 0 || hash_table_add(&k->table, hash, k->n) != 0)
+		return UINT32_MAX;
+	*fresh = true;
+	k->hash[k->n] = hash;
+	return k->n++;
 }
 
-static int table_grow(struct table *t)
+static void numbers_free(struct numbers *k)
 {
-	struct table n = {.n = t->n, .size = t->size ? t->size * 2 : 1024};
-
-	if (t->size && t->n < t->size / 2)
-		return 0;
-	n.key = calloc(n.size, sizeof(*n.key));
-	n.val = calloc(n.size, sizeof(*n.val));
-	if (!n.key || !n.val) {
-		free(n.key);
-		free(n.val);
-		return -1;
-	}
-	for (uint32_t i = 0; i < t->size; i++)
-		if (t->val[i])
-			*table_slot(&n, t->key[i]) = t->val[i];
-	free(t->key);
-	free(t->val);
-	*t = n;
-	return 0;
-}
-
-static void table_free(struct table *t)
-{
-	free(t->key);
-	free(t->val);
+	hash_table_free(&k->table);
+	free(k->hash);
 }
 
 struct build {
 	struct view *v;
-	struct table sites, places, sigs;
+	struct numbers sites, places, sigs;
 	struct buf words;
 };
 
@@ -100,29 +86,14 @@ static int add_place(struct view *v, uint16_t fn, uint32_t site)
 static uint32_t find_place(struct build *b, const struct trace_defs *d, const struct trace_sig *sig)
 {
 	struct view *v = b->v;
-	uint32_t *slot, site;
-	uint64_t key[2];
+	bool fresh;
+	uint32_t site = number_of(&b->sites, d->site[sig->site].hash, &fresh), place;
+	uint64_t key[2] = {sig->fn, site};
 
-	if (table_grow(&b->sites) < 0 || table_grow(&b->places) < 0)
+	if (site == UINT32_MAX || (fresh && number_site(v, d, &d->site[sig->site]) < 0))
 		return UINT32_MAX;
-	slot = table_slot(&b->sites, d->site[sig->site].hash);
-	if (!*slot) {
-		if (number_site(v, d, &d->site[sig->site]) < 0)
-			return UINT32_MAX;
-		*slot = v->n_site;
-		b->sites.n++;
-	}
-	site = *slot - 1;
-	key[0] = sig->fn;
-	key[1] = site;
-	slot = table_slot(&b->places, XXH3_64bits(key, sizeof(key)));
-	if (!*slot) {
-		if (add_place(v, sig->fn, site) < 0)
-			return UINT32_MAX;
-		*slot = v->n_place;
-		b->places.n++;
-	}
-	return *slot - 1;
+	place = number_of(&b->places, XXH3_64bits(key, sizeof(key)), &fresh);
+	return fresh && add_place(v, sig->fn, site) < 0 ? UINT32_MAX : place;
 }
 
 static int add_sig(struct build *b, uint32_t place)
@@ -148,21 +119,18 @@ static int number_signatures(struct build *b, uint32_t r)
 		return -1;
 	b->v->kind[r] = kind;
 	for (uint32_t s = 0; s < d->sigs.n; s++) {
-		uint32_t place = find_place(b, d, &d->sigs.sig[s]), *slot;
+		uint32_t place = find_place(b, d, &d->sigs.sig[s]), number;
+		bool fresh;
 
-		if (place == UINT32_MAX || table_grow(&b->sigs) < 0)
+		if (place == UINT32_MAX)
 			return -1;
 		buf_reset(&b->words);
 		if (b->v->sig_words.len < WORDS_MAX)
 			view_words(d, s, &b->words);
-		slot = table_slot(&b->sigs, XXH3_64bits_withSeed(b->words.data, b->words.len, place + 1));
-		if (!*slot) {
-			if (b->words.failed || add_sig(b, place) < 0)
-				return -1;
-			*slot = b->v->n_sig;
-			b->sigs.n++;
-		}
-		kind[s] = VIEW_KIND_CALL + *slot - 1;
+		number = number_of(&b->sigs, XXH3_64bits_withSeed(b->words.data, b->words.len, place + 1), &fresh);
+		if (number == UINT32_MAX || (fresh && (b->words.failed || add_sig(b, place) < 0)))
+			return -1;
+		kind[s] = VIEW_KIND_CALL + number;
 	}
 	return 0;
 }
@@ -178,9 +146,9 @@ int view_dict_build(struct view *v, struct errbuf *err)
 	for (uint32_t r = 0; r < v->n_ranks && rv == 0; r++)
 		if (trace_get_rank(v->in->trace, r)->present)
 			rv = number_signatures(&b, r);
-	table_free(&b.sites);
-	table_free(&b.places);
-	table_free(&b.sigs);
+	numbers_free(&b.sites);
+	numbers_free(&b.places);
+	numbers_free(&b.sigs);
 	buf_free(&b.words);
 	return rv < 0 ? err_set(err, "no memory") : 0;
 }

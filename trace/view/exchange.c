@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "trace/view/pack.h"
 
 #define BYTES_PER_MESSAGE 12
@@ -111,15 +112,8 @@ static int keep_message(const struct timeline_message *m, void *arg)
 		return c->failed = true;
 	if (m->t0_ns >= c->end_ns)
 		return 0;
-	if (c->n == c->cap) {
-		uint64_t cap = c->cap ? c->cap * 2 : 1024;
-		struct timeline_message *list = realloc(c->m, cap * sizeof(*list));
-
-		if (!list)
-			return c->failed = true;
-		c->m = list;
-		c->cap = cap;
-	}
+	if (ARRAY_ROOM(c->m, c->cap, c->n + 1) != 0)
+		return c->failed = true;
 	c->m[c->n++] = *m;
 	if (c->n >= 2 * c->max + 2)
 		drop_later(c);
@@ -198,15 +192,8 @@ static int add_some(const struct timeline_message *m, void *arg)
 		s->n++;
 		return 1;
 	}
-	if (s->n == s->cap) {
-		uint64_t cap = s->cap ? s->cap * 2 : 1024;
-		struct timeline_message *list = realloc(s->m, cap * sizeof(*list));
-
-		if (!list)
-			return s->failed = true;
-		s->m = list;
-		s->cap = cap;
-	}
+	if (ARRAY_ROOM(s->m, s->cap, s->n + 1) != 0)
+		return s->failed = true;
 	s->m[s->n++] = *m;
 	return 0;
 }
