@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "skelgen/contract/contract.h"
+#include "common/array.h"
 #include "skelgen/contract/grammar.h"
 #include "skelgen/contract/search.h"
 
@@ -45,15 +46,8 @@ struct work {
 
 static int work_add_piece(struct work *w, struct piece p, struct errbuf *err)
 {
-	if (w->n_piece == w->cap_piece) {
-		uint32_t cap = w->cap_piece ? 2 * w->cap_piece : 64;
-		struct piece *piece = realloc(w->piece, (size_t)cap * sizeof(*piece));
-
-		if (!piece)
-			return err_set(err, "contraction: out of memory for %u loop bodies", cap);
-		w->piece = piece;
-		w->cap_piece = cap;
-	}
+	if (ARRAY_ROOM(w->piece, w->cap_piece, w->n_piece + 1) != 0)
+		return err_set(err, "contraction: out of memory for %u loop bodies", w->n_piece);
 	w->piece[w->n_piece++] = p;
 	return 0;
 }
@@ -62,15 +56,8 @@ static int fresh_add(struct fresh *f, uint32_t body, struct errbuf *err)
 {
 	if (body == GRAMMAR_NONE)
 		return 0;
-	if (f->n == f->cap) {
-		uint32_t cap = f->cap ? 2 * f->cap : 64;
-		uint32_t *list = realloc(f->body, (size_t)cap * sizeof(*list));
-
-		if (!list)
-			return err_set(err, "contraction: out of memory for %u loop bodies", cap);
-		f->body = list;
-		f->cap = cap;
-	}
+	if (ARRAY_ROOM(f->body, f->cap, f->n + 1) != 0)
+		return err_set(err, "contraction: out of memory for %u loop bodies", f->n);
 	f->body[f->n++] = body;
 	return 0;
 }
@@ -268,14 +255,8 @@ static int work_append(struct work *w, uint32_t body, const uint32_t *text, uint
 {
 	uint32_t need = w->n_text + length + 1;
 
-	if (need > w->cap) {
-		uint32_t *more = realloc(w->text, ((size_t)need + need / 4) * sizeof(*more));
-
-		if (!more)
-			return err_set(err, "contraction: out of memory for %u symbols", need);
-		w->text = more;
-		w->cap = need + need / 4;
-	}
+	if (ARRAY_ROOM(w->text, w->cap, need) != 0)
+		return err_set(err, "contraction: out of memory for %u symbols", need);
 	memcpy(w->text + w->n_text, text, (size_t)length * sizeof(*text));
 	if (work_add_piece(w, (struct piece){body, w->n_text, length, searched}, err))
 		return -1;

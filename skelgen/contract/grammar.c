@@ -6,6 +6,8 @@
 #include <xxhash.h>
 
 #include "skelgen/contract/grammar.h"
+#include "common/array.h"
+#include "common/hash_table.h"
 
 /* Symbols 0..max are taken as they are; where that leaves no room for loops, events are numbered by value. */
 #define LEAF_AS_IS 0x80000000u
@@ -13,65 +15,12 @@
 static int arena_put(struct grammar_arena *a, const uint32_t *text, uint32_t n, uint64_t *first,
 		     struct errbuf *err)
 {
-	if (a->cap - a->n < n) {
-		uint64_t cap = a->cap + a->cap / 2 + n + 256;
-		uint32_t *item = realloc(a->item, cap * sizeof(*item));
-
-		if (!item)
-			return err_set(err, "contraction: out of memory for loop bodies");
-		a->item = item;
-		a->cap = cap;
-	}
+	if (ARRAY_ROOM(a->item, a->cap, a->n + n) != 0)
+		return err_set(err, "contraction: out of memory for loop bodies");
 	*first = a->n;
 	if (n)
 		memcpy(a->item + a->n, text, (size_t)n * sizeof(*text));
 	a->n += n;
-	return 0;
-}
-
-static uint64_t body_hash(const uint32_t *text, uint32_t length)
-{
-	return XXH3_64bits(text, (size_t)length * sizeof(*text));
-}
-
-static uint64_t loop_hash(uint32_t body, uint32_t count)
-{
-	uint64_t key[1] = {(uint64_t)body << 32 | count};
-
-	return XXH3_64bits(key, sizeof(key));
-}
-
-static uint64_t number_hash(const struct grammar *g, bool loops, uint32_t number)
-{
-	const struct grammar_body *b = &g->body[number];
-
-	return loops ? loop_hash(g->loop[number].body, g->loop[number].count)
-		     : body_hash(g->raw.item + b->raw_first, b->raw_length);
-}
-
-/* Make room for one more entry. */
-static int index_reserve(struct grammar *g, struct grammar_index *ix, bool loops, struct errbuf *err)
-{
-	uint32_t cap = ix->cap ? 2 * ix->cap : 256, *slot;
-
-	if (ix->cap && ix->n < ix->cap / 2)
-		return 0;
-	slot = calloc(cap, sizeof(*slot));
-	if (!slot)
-		return err_set(err, "contraction: out of memory for %u loops", cap);
-	for (uint32_t i = 0; i < ix->cap; i++) {
-		uint32_t at;
-
-		if (!ix->slot[i])
-			continue;
-		at = (uint32_t)number_hash(g, loops, ix->slot[i] - 1) & (cap - 1);
-		while (slot[at])
-			at = (at + 1) & (cap - 1);
-		slot[at] = ix->slot[i];
-	}
-	free(ix->slot);
-	ix->slot = slot;
-	ix->cap = cap;
 	return 0;
 }
 
@@ -80,15 +29,8 @@ static int body_add(struct grammar *g, const uint32_t *text, uint32_t length, ui
 {
 	struct grammar_body b = {.raw_length = length};
 
-	if (g->n_body == g->cap_body) {
-		uint32_t cap = g->cap_body ? g->cap_body + g->cap_body / 2 : 64;
-		struct grammar_body *body = realloc(g->body, (size_t)cap * sizeof(*body));
-
-		if (!body)
-			return err_set(err, "contraction: out of memory for %u loop bodies", cap);
-		g->body = body;
-		g->cap_body = cap;
-	}
+	if (ARRAY_ROOM(g->body, g->cap_body, g->n_body + 1) != 0)
+		return err_set(err, "contraction: out of memory for %u loop bodies", g->n_body);
 	if (arena_put(&g->raw, text, length, &b.raw_first, err))
 		return -1;
 	*number = g->n_body;
@@ -99,58 +41,39 @@ static int body_add(struct grammar *g, const uint32_t *text, uint32_t length, ui
 static int body_intern(struct grammar *g, const uint32_t *text, uint32_t length, uint32_t *number,
 		       uint32_t *fresh, struct errbuf *err)
 {
-	struct grammar_index *ix = &g->body_index;
+	uint64_t hash = XXH3_64bits(text, (size_t)length * sizeof(*text));
 	uint32_t at;
 
-	if (index_reserve(g, ix, false, err))
-		return -1;
-	for (at = (uint32_t)body_hash(text, length) & (ix->cap - 1); ix->slot[at];
-	     at = (at + 1) & (ix->cap - 1)) {
-		const struct grammar_body *b = &g->body[ix->slot[at] - 1];
+	HASH_TABLE_FOR_EACH(&g->body_index, hash, at, *number) {
+		const struct grammar_body *b = &g->body[*number];
 
 		if (b->raw_length == length &&
-		    !memcmp(g->raw.item + b->raw_first, text, (size_t)length * sizeof(*text))) {
-			*number = ix->slot[at] - 1;
+		    !memcmp(g->raw.item + b->raw_first, text, (size_t)length * sizeof(*text)))
 			return 0;
-		}
 	}
 	if (body_add(g, text, length, number, err))
 		return -1;
 	*fresh = *number;
-	ix->slot[at] = *number + 1;
-	ix->n++;
+	if (hash_table_add(&g->body_index, hash, *number) != 0)
+		return err_set(err, "contraction: out of memory for %u loop bodies", g->n_body);
 	return 0;
 }
 
 static int loop_intern(struct grammar *g, uint32_t body, uint32_t count, uint32_t *symbol, struct errbuf *err)
 {
-	struct grammar_index *ix = &g->loop_index;
-	uint32_t at;
+	uint64_t key[1] = {(uint64_t)body << 32 | count}, hash = XXH3_64bits(key, sizeof(key));
+	uint32_t at, i;
 
-	if (index_reserve(g, ix, true, err))
-		return -1;
-	for (at = (uint32_t)loop_hash(body, count) & (ix->cap - 1); ix->slot[at];
-	     at = (at + 1) & (ix->cap - 1)) {
-		const struct grammar_loop *l = &g->loop[ix->slot[at] - 1];
-
-		if (l->body == body && l->count == count) {
-			*symbol = g->n_leaf + ix->slot[at] - 1;
-			return 0;
-		}
+	HASH_TABLE_FOR_EACH(&g->loop_index, hash, at, i)
+		if (g->loop[i].body == body && g->loop[i].count == count)
+			break;
+	if (i == HASH_TABLE_NONE) {
+		i = g->n_loop;
+		if (ARRAY_ROOM(g->loop, g->cap_loop, i + 1) != 0 || hash_table_add(&g->loop_index, hash, i) != 0)
+			return err_set(err, "contraction: out of memory for %u loops", i);
+		g->loop[g->n_loop++] = (struct grammar_loop){body, count};
 	}
-	if (g->n_loop == g->cap_loop) {
-		uint32_t cap = g->cap_loop ? g->cap_loop + g->cap_loop / 2 : 64;
-		struct grammar_loop *loop = realloc(g->loop, (size_t)cap * sizeof(*loop));
-
-		if (!loop)
-			return err_set(err, "contraction: out of memory for %u loops", cap);
-		g->loop = loop;
-		g->cap_loop = cap;
-	}
-	*symbol = g->n_leaf + g->n_loop;
-	g->loop[g->n_loop++] = (struct grammar_loop){body, count};
-	ix->slot[at] = g->n_loop;
-	ix->n++;
+	*symbol = g->n_leaf + i;
 	return 0;
 }
 
@@ -225,8 +148,8 @@ void grammar_destroy(struct grammar *g)
 	free(g->loop);
 	free(g->raw.item);
 	free(g->text.item);
-	free(g->body_index.slot);
-	free(g->loop_index.slot);
+	hash_table_free(&g->body_index);
+	hash_table_free(&g->loop_index);
 	*g = (struct grammar){0};
 }
 

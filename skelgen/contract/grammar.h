@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "common/errbuf.h"
+#include "common/hash_table.h"
 #include "skelgen/contract/contract.h"
 
 #define GRAMMAR_NONE UINT32_MAX
@@ -40,11 +41,6 @@ struct grammar_arena {
 	uint64_t n, cap;
 };
 
-struct grammar_index {
-	uint32_t *slot;	 /* 1 + number; 0: empty */
-	uint32_t n, cap; /* cap is a power of two, or 0 */
-};
-
 struct grammar {
 	uint32_t n_leaf;
 	uint32_t *leaf_value; /* event of each leaf symbol, or NULL when they are the same */
@@ -53,7 +49,7 @@ struct grammar {
 	struct grammar_loop *loop;
 	uint32_t n_loop, cap_loop;
 	struct grammar_arena raw, text;
-	struct grammar_index body_index, loop_index;
+	struct hash_table body_index, loop_index;
 };
 
 /* Start a grammar for sym[0..n) and write the stream in its symbols to text[0..n). Body 0 is the stream

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "skelgen/contract/repeats.h"
+#include "common/array.h"
+#include "common/hash_table.h"
 #include "skelgen/contract/lyndon.h"
 #include "skelgen/contract/suffix_array.h"
 
@@ -40,15 +42,8 @@ int repeat_holds(const uint32_t *s, const struct repeat *r)
 
 int repeat_list_add(struct repeat_list *list, struct repeat r, struct errbuf *err)
 {
-	if (list->n == list->cap) {
-		uint32_t cap = list->cap ? list->cap + list->cap / 2 + 16 : 64;
-		struct repeat *item = realloc(list->item, (size_t)cap * sizeof(*item));
-
-		if (!item)
-			return err_set(err, "repetitions: out of memory for %u of them", cap);
-		list->item = item;
-		list->cap = cap;
-	}
+	if (ARRAY_ROOM(list->item, list->cap, list->n + 1) != 0)
+		return err_set(err, "repetitions: out of memory for %u of them", list->n);
 	list->item[list->n++] = r;
 	return 0;
 }
@@ -63,64 +58,15 @@ void repeat_list_free(struct repeat_list *list)
 
 /* Set of (start, length). A repetition is found again at every multiple of its period; the smallest period is
  * found first. */
-struct seen {
-	uint64_t *slot;	 /* 0: empty; no repetition has length 0 */
-	uint64_t n, cap; /* cap is a power of two */
-};
-
-static uint64_t mix64(uint64_t x)
-{
-	x ^= x >> 31;
-	x *= UINT64_C(0x9e3779b97f4a7c15);
-	return x ^ x >> 29;
-}
-
-static int seen_grow(struct seen *seen)
-{
-	uint64_t cap = seen->cap ? 2 * seen->cap : 1024;
-	uint64_t *slot = calloc(cap, sizeof(*slot));
-
-	if (!slot)
-		return -1;
-	for (uint64_t i = 0; i < seen->cap; i++) {
-		uint64_t at = mix64(seen->slot[i]) & (cap - 1);
-
-		if (!seen->slot[i])
-			continue;
-		while (slot[at])
-			at = (at + 1) & (cap - 1);
-		slot[at] = seen->slot[i];
-	}
-	free(seen->slot);
-	seen->slot = slot;
-	seen->cap = cap;
-	return 0;
-}
-
-/* 1 when it is new, 0 when it was there, -1 without memory. */
-static int seen_add(struct seen *seen, uint32_t start, uint32_t length)
-{
-	uint64_t key = (uint64_t)length << 32 | start, at;
-
-	if (2 * seen->n >= seen->cap && seen_grow(seen))
-		return -1;
-	for (at = mix64(key) & (seen->cap - 1); seen->slot[at]; at = (at + 1) & (seen->cap - 1))
-		if (seen->slot[at] == key)
-			return 0;
-	seen->slot[at] = key;
-	seen->n++;
-	return 1;
-}
-
 /* All repetitions of period p. After one that ends at e the next anchor inside it could only find it again.
  */
 static int anchors_scan(const uint32_t *s, uint32_t n, uint32_t p, const struct lce *forward,
-			const struct lce *backward, struct seen *seen, struct repeat_list *out,
+			const struct lce *backward, struct hash_table *seen, struct repeat_list *out,
 			struct errbuf *err)
 {
 	for (uint64_t j = 0; j + p < n; j += p) {
-		uint32_t ahead, behind, start, length;
-		int fresh;
+		uint32_t ahead, behind, start, length, at, i;
+		uint64_t hash;
 
 		if (s[j] != s[j + p])
 			continue;
@@ -128,12 +74,15 @@ static int anchors_scan(const uint32_t *s, uint32_t n, uint32_t p, const struct 
 		behind = j ? lce_query(backward, n - (uint32_t)j, n - (uint32_t)j - p) : 0;
 		start = (uint32_t)j - behind;
 		length = behind + p + ahead;
-		if (length >= 2 * (uint64_t)p) {
-			fresh = seen_add(seen, start, length);
-			if (fresh < 0)
-				return err_set(err, "repetitions: out of memory");
-			if (fresh && repeat_list_add(out, (struct repeat){start, length, p}, err))
+		hash = ((uint64_t)length << 32 | start) * UINT64_C(0x9e3779b97f4a7c15);
+		HASH_TABLE_FOR_EACH(seen, hash, at, i)
+			if (out->item[i].start == start && out->item[i].length == length)
+				break;
+		if (i == HASH_TABLE_NONE && length >= 2 * (uint64_t)p) {
+			if (repeat_list_add(out, (struct repeat){start, length, p}, err))
 				return -1;
+			if (hash_table_add(seen, hash, out->n - 1) != 0)
+				return err_set(err, "repetitions: out of memory");
 		}
 		j += (uint64_t)(ahead / p) * p;
 	}
@@ -144,7 +93,7 @@ static int anchors_find(const uint32_t *s, uint32_t n, struct repeat_list *out, 
 {
 	uint32_t *dense = malloc(((size_t)n + 1) * sizeof(*dense)), n_symbols;
 	struct lce forward = {0}, backward = {0};
-	struct seen seen = {0};
+	struct hash_table seen = {0}; /* repetitions of the list */
 	int rc = -1;
 
 	if (!dense) {
@@ -160,7 +109,7 @@ static int anchors_find(const uint32_t *s, uint32_t n, struct repeat_list *out, 
 			goto out;
 	rc = 0;
 out:
-	free(seen.slot);
+	hash_table_free(&seen);
 	lce_destroy(&backward);
 	lce_destroy(&forward);
 	free(dense);

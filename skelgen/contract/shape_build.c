@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "skelgen/contract/shape_build.h"
+#include "common/array.h"
 
 #define MAX_LEAVES 0x40000000u
 
@@ -42,15 +43,8 @@ static int draft_reserve(struct draft *d, uint32_t n, struct errbuf *err)
 
 	if (want > MAX_LEAVES)
 		return err_set(err, "shape: a tree of more than %u nodes", MAX_LEAVES);
-	if (want > d->cap) {
-		uint64_t cap = want + want / 2 + 64;
-		struct draft_node *node = realloc(d->node, cap * sizeof(*node));
-
-		if (!node)
-			return err_set(err, "shape: out of memory for a tree of %" PRIu64 " nodes", want);
-		d->node = node;
-		d->cap = (uint32_t)cap;
-	}
+	if (ARRAY_ROOM(d->node, d->cap, want) != 0)
+		return err_set(err, "shape: out of memory for a tree of %" PRIu64 " nodes", want);
 	return 0;
 }
 
@@ -109,15 +103,8 @@ static int draft_order(struct draft *d, struct errbuf *err)
 
 static int node_add_count(struct draft_node *node, uint32_t count, struct errbuf *err)
 {
-	if (node->n_count == node->cap_count) {
-		uint32_t cap = node->cap_count ? node->cap_count + node->cap_count / 2 : 4;
-		uint32_t *list = realloc(node->count, (size_t)cap * sizeof(*list));
-
-		if (!list)
-			return err_set(err, "shape: out of memory for %u loop counts", cap);
-		node->count = list;
-		node->cap_count = cap;
-	}
+	if (ARRAY_ROOM(node->count, node->cap_count, node->n_count + 1) != 0)
+		return err_set(err, "shape: out of memory for %u loop counts", node->n_count);
 	node->count[node->n_count++] = count;
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "common/array.h"
 #include "skelgen/contract/grammar.h"
 #include "skelgen/contract/repeats.h"
 #include "skelgen/contract/shape.h"
@@ -43,15 +44,8 @@ struct folder {
 static int folder_exec(struct folder *f, uint32_t symbol, uint32_t start, uint32_t count, uint32_t *number,
 		       struct errbuf *err)
 {
-	if (f->n_exec == f->cap_exec) {
-		uint32_t cap = f->cap_exec ? f->cap_exec + f->cap_exec / 2 : 256;
-		struct shape_occ *exec = realloc(f->exec, (size_t)cap * sizeof(*exec));
-
-		if (!exec)
-			return err_set(err, "shape: out of memory for %u loop executions", cap);
-		f->exec = exec;
-		f->cap_exec = cap;
-	}
+	if (ARRAY_ROOM(f->exec, f->cap_exec, f->n_exec + 1) != 0)
+		return err_set(err, "shape: out of memory for %u loop executions", f->n_exec);
 	*number = f->n_exec;
 	f->exec[f->n_exec++] = (struct shape_occ){symbol, start, count};
 	return 0;
@@ -60,16 +54,11 @@ static int folder_exec(struct folder *f, uint32_t symbol, uint32_t start, uint32
 /* Grow an array of per-symbol entries to hold index, filling with NONE. */
 static int table_reserve(uint32_t **table, uint32_t *n, uint32_t index, struct errbuf *err)
 {
-	uint32_t want = index + index / 2 + 64, *more;
+	uint32_t before = *n;
 
-	if (index < *n)
-		return 0;
-	more = realloc(*table, (size_t)want * sizeof(*more));
-	if (!more)
-		return err_set(err, "shape: out of memory for %u loops", want);
-	memset(more + *n, 0xff, (size_t)(want - *n) * sizeof(*more));
-	*table = more;
-	*n = want;
+	if (ARRAY_ROOM(*table, *n, index + 1) != 0)
+		return err_set(err, "shape: out of memory for %u loops", index + 1);
+	memset(*table + before, 0xff, (size_t)(*n - before) * sizeof(**table));
 	return 0;
 }
 

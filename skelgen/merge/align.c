@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "skelgen/merge/merge.h"
 
 #define DP_CELLS_MAX (1u << 20)
@@ -157,16 +158,9 @@ static void emit(struct aligner *al, uint8_t op, uint32_t i, uint32_t j, uint32_
 {
 	struct merge_steps *o = al->out;
 
-	if (o->n == o->cap) {
-		uint32_t cap = o->cap ? o->cap * 2 : 64;
-		struct merge_step *p = realloc(o->step, cap * sizeof(*p));
-
-		if (!p) {
-			al->failed = true;
-			return;
-		}
-		o->step = p;
-		o->cap = cap;
+	if (ARRAY_ROOM(o->step, o->cap, o->n + 1) != 0) {
+		al->failed = true;
+		return;
 	}
 	o->step[o->n++] = (struct merge_step){op, i, j, n};
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "skelgen/merge/call_variants.h"
+#include "common/array.h"
 
 struct run {
 	uint32_t sym;
@@ -40,15 +41,8 @@ uint32_t *leaf_numbers(const struct contract_tree *tree, uint32_t *n_leaf)
 
 static int run_list_add(struct run_list *l, uint32_t sym)
 {
-	if (l->n == l->cap) {
-		uint32_t cap = l->cap ? l->cap * 2 : 2;
-		struct run *run = cap > l->cap ? realloc(l->run, cap * sizeof(*run)) : NULL;
-
-		if (!run)
-			return -1;
-		l->run = run;
-		l->cap = cap;
-	}
+	if (ARRAY_ROOM(l->run, l->cap, l->n + 1) != 0)
+		return -1;
 	l->run[l->n++] = (struct run){sym, l->n_occ};
 	return 0;
 }

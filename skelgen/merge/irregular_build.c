@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "skelgen/merge/irregular_work.h"
 #include "skelgen/contract/loop_count_notes.h"
 #include "skelgen/contract/tree_grow.h"
@@ -25,15 +26,8 @@ static int build_node(struct builder *b, struct contract_node node, uint32_t *in
 
 	if (tree_grow_node(&b->g, node, index) < 0)
 		return -1;
-	if (*index >= b->cap_note) {
-		uint32_t cap = b->cap_note ? b->cap_note * 2 : 64;
-		struct segment_note *p = realloc(s->note, cap * sizeof(*p));
-
-		if (!p)
-			return -1;
-		s->note = p;
-		b->cap_note = cap;
-	}
+	if (ARRAY_ROOM(s->note, b->cap_note, *index + 1) != 0)
+		return -1;
 	s->note[*index] = (struct segment_note){0};
 	s->n_note = *index + 1;
 	return 0;

@@ -12,6 +12,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "common/array.h"
 #include "skelgen/merge/call_variants.h"
 #include "skelgen/merge/irregular_work.h"
 
@@ -196,16 +197,9 @@ static bool unroll(struct finder *f, struct cut *c, const struct merge_node *n, 
 		}
 		if (c->n == TOKENS_MAX)
 			return false;
-		if (c->n == c->cap) {
-			uint32_t cap = c->cap ? c->cap * 2 : 1024;
-			struct merge_node **p = realloc(c->token, cap * sizeof(struct merge_node *));
-
-			c->failed = !p;
-			if (!p)
-				return false;
-			c->token = p;
-			c->cap = cap;
-		}
+		c->failed = ARRAY_ROOM(c->token, c->cap, c->n + 1) != 0;
+		if (c->failed)
+			return false;
 		c->token[c->n++] = x;
 	}
 	return true;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "skelgen/merge/loops.h"
+#include "common/array.h"
 #include "skelgen/merge/normalise.h"
 #include "skelgen/merge/rank_groups.h"
 #include "skelgen/merge/irregular_loops.h"
@@ -125,15 +126,8 @@ static void number_loops(struct form *f, uint32_t first, uint32_t n)
 
 static int keep_range(struct loops_place *p, uint64_t k, uint64_t first, uint64_t end)
 {
-	if (k == p->cap_range) {
-		uint64_t cap = p->cap_range ? p->cap_range * 2 : 16;
-		void *r = realloc(p->range, cap * sizeof(*p->range));
-
-		if (!r)
-			return -1;
-		p->range = r;
-		p->cap_range = cap;
-	}
+	if (ARRAY_ROOM(p->range, p->cap_range, k + 1) != 0)
+		return -1;
 	p->range[k][0] = (uint32_t)first;
 	p->range[k][1] = (uint32_t)end;
 	return 0;
@@ -141,15 +135,8 @@ static int keep_range(struct loops_place *p, uint64_t k, uint64_t first, uint64_
 
 static int keep_turn(struct loops_place *p, uint64_t e, uint64_t first)
 {
-	if (e == p->cap_turn) {
-		uint64_t cap = p->cap_turn ? p->cap_turn * 2 : 16;
-		uint64_t *turn = realloc(p->turn, cap * sizeof(*turn));
-
-		if (!turn)
-			return -1;
-		p->turn = turn;
-		p->cap_turn = cap;
-	}
+	if (ARRAY_ROOM(p->turn, p->cap_turn, e + 1) != 0)
+		return -1;
 	p->turn[e] = first;
 	return 0;
 }

@@ -6,6 +6,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "common/array.h"
+#include "common/hash_table.h"
 #include "skelgen/merge/call_variants.h"
 #include "skelgen/merge/rank_groups.h"
 #include "skelgen/contract/tree_grow.h"
@@ -17,11 +19,6 @@
 
 #define SHAPES_BONUS (3 * RANK_GROUPS_NODE_COST)
 
-struct digest_table {
-	uint32_t *slot; /* index + 1 */
-	uint32_t n_slot;
-};
-
 struct build {
 	const struct trace *t;
 	struct rank_groups *g;
@@ -31,19 +28,11 @@ struct build {
 	bool optional;
 	uint64_t preferred; /* call at which the segments of an earlier group begin */
 	uint64_t max_cost;
-	struct digest_table classes, groups;
+	struct hash_table classes, groups;
 	struct errbuf *err;
 };
 
 /* ---- digests ---- */
-
-static int digest_table_init(struct digest_table *t, uint32_t n)
-{
-	for (t->n_slot = 64; t->n_slot < 2 * n; t->n_slot *= 2)
-		;
-	t->slot = calloc(t->n_slot, sizeof(*t->slot));
-	return t->slot ? 0 : -1;
-}
 
 /* What a rank does, but for its definitions: streams of numbers that mean the same calls. */
 static void digest_class(const struct trace_rank *r, const struct shape_map *m, uint64_t digest[2])
@@ -213,13 +202,12 @@ static int add_group(struct build *b, uint32_t rank, const struct shape_map *m, 
 {
 	struct rank_groups *g = b->g;
 	const struct folded *f = &trace_get_rank(b->t, rank)->events;
-	struct rank_group *p = realloc(g->group, (g->n_group + 1u) * sizeof(*p));
+	struct rank_group *p;
 	uint32_t *number;
 	int rv;
 
-	if (!p)
+	if (ARRAY_ROOM(g->group, g->cap_group, g->n_group + 1) != 0)
 		return err_set(b->err, "no memory");
-	g->group = p;
 	p = &g->group[g->n_group];
 	*p = (struct rank_group){.digest = {digest[0], digest[1]}, .first_rank = rank, .n_shape = m->n_shape};
 	p->key = calloc(m->n_shape ? m->n_shape : 1, sizeof(*p->key));
@@ -247,17 +235,14 @@ static int add_group(struct build *b, uint32_t rank, const struct shape_map *m, 
 static int find_group(struct build *b, uint32_t rank, const struct shape_map *m, const uint32_t *shape,
 		      const uint64_t digest[2], uint32_t *index)
 {
-	uint32_t mask = b->groups.n_slot - 1, i = (uint32_t)digest[0] & mask;
+	uint32_t at;
 
-	for (; b->groups.slot[i]; i = (i + 1) & mask) {
-		*index = b->groups.slot[i] - 1;
+	HASH_TABLE_FOR_EACH(&b->groups, digest[0], at, *index)
 		if (!memcmp(b->g->group[*index].digest, digest, 2 * sizeof(*digest)))
 			return 0;
-	}
 	if (add_group(b, rank, m, shape, digest, index) < 0)
 		return -1;
-	b->groups.slot[i] = *index + 1;
-	return 0;
+	return hash_table_add(&b->groups, digest[0], *index) < 0 ? err_set(b->err, "no memory") : 0;
 }
 
 /* ---- one class ---- */
@@ -350,25 +335,26 @@ static int add_rank(struct build *b, uint32_t rank)
 	const struct trace_rank *r = trace_get_rank(b->t, rank);
 	struct rank_class c = {.first_rank = rank};
 	struct shape_map m;
-	uint32_t mask = b->classes.n_slot - 1, i;
+	uint32_t at, i;
 	int rv = 0;
 
 	if (shape_map_build(&r->defs, g->alphabet, b->kept, &m, b->err) < 0)
 		return -1;
 	digest_class(r, &m, c.digest);
-	for (i = (uint32_t)c.digest[0] & mask; b->classes.slot[i]; i = (i + 1) & mask)
-		if (!memcmp(g->cls[b->classes.slot[i] - 1].digest, c.digest, sizeof(c.digest)))
+	HASH_TABLE_FOR_EACH(&b->classes, c.digest[0], at, i)
+		if (!memcmp(g->cls[i].digest, c.digest, sizeof(c.digest)))
 			break;
-	if (!b->classes.slot[i]) {
+	if (i == HASH_TABLE_NONE) {
+		i = g->n_class;
 		rv = settle_class(b, &c, &m);
-		if (rv == 0) {
-			g->cls[g->n_class] = c;
-			b->classes.slot[i] = ++g->n_class;
-		}
+		if (rv == 0 && hash_table_add(&b->classes, c.digest[0], i) < 0)
+			rv = err_set(b->err, "no memory");
+		if (rv == 0)
+			g->cls[g->n_class++] = c;
 	}
 	if (rv == 0) {
-		g->class_of[rank] = b->classes.slot[i] - 1;
-		g->cls[g->class_of[rank]].n_rank++;
+		g->class_of[rank] = i;
+		g->cls[i].n_rank++;
 	}
 	shape_map_free(&m);
 	return rv;
@@ -386,12 +372,12 @@ int rank_groups_build(const struct trace *t, enum skel_alphabet alphabet, const 
 	*out = (struct rank_groups){.n_ranks = n, .alphabet = alphabet};
 	out->class_of = calloc(n, sizeof(*out->class_of));
 	out->cls = calloc(n, sizeof(*out->cls));
-	if (!out->class_of || !out->cls || digest_table_init(&b.classes, n) < 0 || digest_table_init(&b.groups, n) < 0)
+	if (!out->class_of || !out->cls)
 		rv = err_set(err, "no memory for %u ranks", n);
 	for (uint32_t r = 0; rv == 0 && r < n; r++)
 		rv = add_rank(&b, r);
-	free(b.classes.slot);
-	free(b.groups.slot);
+	hash_table_free(&b.classes);
+	hash_table_free(&b.groups);
 	if (rv)
 		rank_groups_free(out);
 	return rv;

@@ -45,7 +45,7 @@ struct rank_groups {
 	uint32_t *class_of; /* [n_ranks] */
 	struct rank_class *cls;
 	struct rank_group *group;
-	uint32_t n_class, n_group;
+	uint32_t n_class, n_group, cap_group;
 	/* Size of the description: 4 for every node of the groups' trees, 1 for every variant run of the classes. */
 	uint64_t cost;
 };
