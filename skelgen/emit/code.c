@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 void code_free(struct code *c)
 {
 	free(c->word);
@@ -15,23 +17,11 @@ void code_free(struct code *c)
 	memset(c, 0, sizeof *c);
 }
 
-static void *grown(void *p, size_t n, size_t *cap, size_t size)
-{
-	if (n < *cap)
-		return p;
-	*cap = *cap > 0 ? 2 * *cap : 64;
-	return realloc(p, *cap * size);
-}
-
 void code_word(struct code *c, uint64_t word)
 {
-	uint64_t *p = c->failed ? NULL : grown(c->word, c->n, &c->cap, sizeof *p);
-
-	if (p == NULL) {
-		c->failed = true;
+	c->failed = c->failed || ARRAY_ROOM(c->word, c->cap, c->n + 1) != 0;
+	if (c->failed)
 		return;
-	}
-	c->word = p;
 	c->word[c->n++] = word;
 }
 
@@ -87,13 +77,9 @@ void code_handle(struct code *c, enum ops_table table, int64_t v)
 
 static void comment_add(struct code *c, size_t at, const char *text, bool beside)
 {
-	struct code_comment *p = c->failed ? NULL : grown(c->comment, c->n_comment, &c->cap_comment, sizeof *p);
-
-	if (p == NULL) {
-		c->failed = true;
+	c->failed = c->failed || ARRAY_ROOM(c->comment, c->cap_comment, c->n_comment + 1) != 0;
+	if (c->failed)
 		return;
-	}
-	c->comment = p;
 	c->comment[c->n_comment++] = (struct code_comment){at, c->text.len, beside};
 	text_put(&c->text, "%s%c", text, '\0');
 	c->failed |= c->text.failed;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "common/array.h"
+#include "common/hash_table.h"
 #include "skelgen/runtime/data.h"
 
 struct placed {
@@ -25,8 +27,7 @@ struct emit_data {
 	uint64_t *pool;
 	size_t n_pool, cap_pool;
 	struct placed_list gap, vary, array;
-	uint32_t *slot; /* arrays by hash, number + 1 */
-	uint32_t n_slot;
+	struct hash_table known_array;
 	double *mix; /* DATA_MIX numbers each */
 	uint32_t n_mix;
 	uint64_t *window; /* loops with windows, one after the other */
@@ -52,7 +53,7 @@ void emit_data_destroy(struct emit_data *d)
 	free(d->gap.p);
 	free(d->vary.p);
 	free(d->array.p);
-	free(d->slot);
+	hash_table_free(&d->known_array);
 	free(d->mix);
 	free(d->window);
 	free(d);
@@ -73,22 +74,9 @@ static uint64_t *pool_take(struct emit_data *d, size_t n)
 {
 	uint64_t *at;
 
+	d->failed = d->failed || ARRAY_ROOM(d->pool, d->cap_pool, d->n_pool + n) != 0;
 	if (d->failed)
 		return NULL;
-	if (d->n_pool + n > d->cap_pool) {
-		size_t cap = d->cap_pool > 0 ? d->cap_pool : 1024;
-		uint64_t *p;
-
-		while (cap < d->n_pool + n)
-			cap *= 2;
-		p = realloc(d->pool, cap * sizeof *p);
-		if (p == NULL) {
-			d->failed = true;
-			return NULL;
-		}
-		d->pool = p;
-		d->cap_pool = cap;
-	}
 	at = d->pool + d->n_pool;
 	memset(at, 0, n * sizeof *at);
 	d->n_pool += n;
@@ -97,16 +85,9 @@ static uint64_t *pool_take(struct emit_data *d, size_t n)
 
 static void placed_add(struct emit_data *d, struct placed_list *l, uint32_t number, uint32_t rank, uint64_t at)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap > 0 ? 2 * l->cap : 64;
-		struct placed *p = realloc(l->p, cap * sizeof *p);
-
-		if (p == NULL) {
-			d->failed = true;
-			return;
-		}
-		l->p = p;
-		l->cap = cap;
+	if (ARRAY_ROOM(l->p, l->cap, l->n + 1) != 0) {
+		d->failed = true;
+		return;
 	}
 	l->p[l->n++] = (struct placed){number, rank, at};
 }
@@ -116,52 +97,28 @@ static size_t array_words(uint32_t n)
 	return 1 + ((size_t)n + 1) / 2;
 }
 
-static int slots_grow(struct emit_data *d)
-{
-	uint32_t n = d->n_slot > 0 ? 2 * d->n_slot : 64;
-	uint32_t *slot = calloc(n, sizeof *slot);
-
-	if (slot == NULL)
-		return -1;
-	for (uint32_t i = 0; i < d->n_array; i++) {
-		const uint64_t *w = d->pool + d->array.p[i].at;
-		uint32_t s = (uint32_t)XXH3_64bits(w, array_words((uint32_t)w[0]) * sizeof *w) & (n - 1);
-
-		while (slot[s] != 0)
-			s = (s + 1) & (n - 1);
-		slot[s] = i + 1;
-	}
-	free(d->slot);
-	d->slot = slot;
-	d->n_slot = n;
-	return 0;
-}
-
 uint32_t emit_data_array(struct emit_data *d, const int64_t *v, uint32_t n)
 {
 	size_t words = array_words(n), at = d->n_pool;
-	uint64_t *w;
-	uint32_t s;
+	uint64_t *w = pool_take(d, words), hash;
+	uint32_t s, number;
 
-	if (2 * (d->n_array + 1) > d->n_slot && slots_grow(d) != 0)
-		d->failed = true;
-	w = pool_take(d, words);
-	if (w == NULL || d->failed)
+	if (w == NULL)
 		return 0;
 	w[0] = n;
 	for (uint32_t i = 0; i < n; i++)
 		((int32_t *)(w + 1))[i] = (int32_t)v[i];
-	for (s = (uint32_t)XXH3_64bits(w, words * sizeof *w) & (d->n_slot - 1); d->slot[s] != 0;
-	     s = (s + 1) & (d->n_slot - 1)) {
-		const uint64_t *there = d->pool + d->array.p[d->slot[s] - 1].at;
+	hash = XXH3_64bits(w, words * sizeof *w);
+	HASH_TABLE_FOR_EACH(&d->known_array, hash, s, number) {
+		const uint64_t *there = d->pool + d->array.p[number].at;
 
 		if (there[0] == n && memcmp(there, w, words * sizeof *w) == 0) {
 			d->n_pool = at;
-			return d->slot[s] - 1;
+			return number;
 		}
 	}
-	d->slot[s] = d->n_array + 1;
 	placed_add(d, &d->array, d->n_array, 0, at);
+	d->failed = d->failed || hash_table_add(&d->known_array, hash, d->n_array) != 0;
 	return d->n_array++;
 }
 

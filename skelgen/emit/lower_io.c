@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "skelgen/emit/lower_call.h"
 #include "skelgen/emit/lower_tree.h"
 
@@ -33,16 +34,8 @@ static int slots_set(struct slots *s, int64_t slot, bool of_file)
 {
 	if (slot < 0 || slot > 1 << 26)
 		return 0;
-	if (slot >= s->n) {
-		int64_t n = 2 * slot + 64;
-		bool *p = realloc(s->of_file, (size_t)n * sizeof *p);
-
-		if (p == NULL)
-			return -1;
-		memset(p + s->n, 0, (size_t)(n - s->n) * sizeof *p);
-		s->of_file = p;
-		s->n = n;
-	}
+	if (ARRAY_ROOM_ZEROED(s->of_file, s->n, (size_t)slot + 1) != 0)
+		return -1;
 	s->of_file[slot] = of_file;
 	return 0;
 }

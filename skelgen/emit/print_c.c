@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 /* Precedence in C. */
 enum { LEVEL_CHOOSE, LEVEL_OR, LEVEL_AND, LEVEL_RIGHT_OF_LESS = 7, LEVEL_UNARY = 9 };
 
@@ -52,16 +54,9 @@ static void node_add(struct printer *p, const uint64_t *word)
 	char takes[OPS_MAX_ARGS];
 	uint32_t n = (uint32_t)ops_takes(*word, takes), child = NONE;
 
-	if (p->n == p->cap) {
-		uint32_t cap = p->cap > 0 ? 2 * p->cap : 64;
-		struct node *grown = realloc(p->node, cap * sizeof *grown);
-
-		if (grown == NULL) {
-			p->out->failed = true;
-			return;
-		}
-		p->node = grown;
-		p->cap = cap;
+	if (ARRAY_ROOM(p->node, p->cap, p->n + 1) != 0) {
+		p->out->failed = true;
+		return;
 	}
 	for (n = OPS_OP(*word) == OPS_LIST ? OPS_COUNT(*word) : n; n > 0; n--) {
 		uint32_t operand = p->top;

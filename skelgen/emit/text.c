@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 void text_free(struct text *t)
 {
 	free(t->data);
@@ -23,23 +25,8 @@ void text_reset(struct text *t)
 
 static int reserve(struct text *t, size_t n)
 {
-	size_t cap = t->cap > 0 ? t->cap : 256;
-	char *p;
-
-	if (t->failed)
-		return -1;
-	if (t->len + n + 1 <= t->cap)
-		return 0;
-	while (cap < t->len + n + 1)
-		cap *= 2;
-	p = realloc(t->data, cap);
-	if (p == NULL) {
-		t->failed = true;
-		return -1;
-	}
-	t->data = p;
-	t->cap = cap;
-	return 0;
+	t->failed = t->failed || ARRAY_ROOM(t->data, t->cap, t->len + n + 1) != 0;
+	return t->failed ? -1 : 0;
 }
 
 __attribute__((format(printf, 2, 0))) static void put_va(struct text *t, const char *fmt, va_list ap)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "trace/functions.h"
 
 #define LEAST_SHARE 0.001
@@ -36,16 +37,9 @@ static void gap_add(struct gap_list *l, uint32_t rank, double ns, double times)
 {
 	if (!(ns > l->least_ns) || !(times > 0))
 		return;
-	if (l->n == l->cap) {
-		size_t cap = l->cap > 0 ? 2 * l->cap : 64;
-		struct long_gap *p = realloc(l->gap, cap * sizeof *p);
-
-		if (p == NULL) {
-			l->failed = true;
-			return;
-		}
-		l->gap = p;
-		l->cap = cap;
+	if (ARRAY_ROOM(l->gap, l->cap, l->n + 1) != 0) {
+		l->failed = true;
+		return;
 	}
 	l->gap[l->n++] = (struct long_gap){rank, ns, times};
 }

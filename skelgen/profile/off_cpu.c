@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/array.h"
+
 #define PIECES_MAX (1u << 20)
 #define PIECE_NS   100000.0 /* shorter ones are not where anybody slept */
 #define SHARE_MIN  0.01     /* of the sleep, that a piece could hold at least */
@@ -55,15 +57,8 @@ struct off_cpu *off_cpu_create(const struct trace_samples *s, double ns_per_tick
 
 static void add_piece(struct off_cpu *m, struct interval *v, uint32_t k, double ns)
 {
-	uint32_t cap = m->cap ? 2 * m->cap : 1024;
-	void *p;
-
-	if (m->n_piece == m->cap) {
-		if (m->cap >= PIECES_MAX || !(p = realloc(m->piece, cap * sizeof(*m->piece))))
-			return;
-		m->piece = p;
-		m->cap = cap;
-	}
+	if (m->n_piece >= PIECES_MAX || ARRAY_ROOM(m->piece, m->cap, m->n_piece + 1) != 0)
+		return;
 	if (!v->n_piece)
 		v->piece = m->n_piece;
 	/* One interval after the other: its pieces lie together. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 enum item_kind { ITEM_FREE, ITEM_MESSAGE, ITEM_RECEIVE, ITEM_MEMBER };
 
 /* A message under way, a receive (posted, then a request), or a rank's part in a collective. */
@@ -89,16 +91,9 @@ static uint32_t item_new(struct net *n, uint8_t kind)
 	if (i != NET_NONE) {
 		n->free_item = n->item[i].next;
 	} else {
-		if (n->n_item == n->cap_item) {
-			uint32_t cap = n->cap_item > 0 ? 2 * n->cap_item : 256;
-			struct item *p = cap < NET_NONE / 2 ? realloc(n->item, cap * sizeof *p) : NULL;
-
-			if (p == NULL) {
-				n->no_memory = true;
-				return NET_NONE;
-			}
-			n->item = p;
-			n->cap_item = cap;
+		if (ARRAY_ROOM(n->item, n->cap_item, n->n_item + 1) != 0) {
+			n->no_memory = true;
+			return NET_NONE;
 		}
 		i = n->n_item++;
 	}
@@ -266,16 +261,9 @@ static uint32_t instance_new(struct net *n)
 	if (i != NET_NONE) {
 		n->free_inst = n->inst[i].next;
 	} else {
-		if (n->n_inst == n->cap_inst) {
-			uint32_t cap = n->cap_inst > 0 ? 2 * n->cap_inst : 64;
-			struct instance *p = cap < NET_NONE / 2 ? realloc(n->inst, cap * sizeof *p) : NULL;
-
-			if (p == NULL) {
-				n->no_memory = true;
-				return NET_NONE;
-			}
-			n->inst = p;
-			n->cap_inst = cap;
+		if (ARRAY_ROOM(n->inst, n->cap_inst, n->n_inst + 1) != 0) {
+			n->no_memory = true;
+			return NET_NONE;
 		}
 		i = n->n_inst++;
 	}

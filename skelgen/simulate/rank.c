@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "skelgen/simulate/window.h"
 
 #define MAX_SLOTS (1u << 26)
@@ -61,41 +62,27 @@ int sim_pend(struct sim *s, struct sim_rank *r, uint32_t request)
 {
 	if (request == NET_NONE)
 		return sim_fail_here(s, r);
-	if (r->n_pending == r->cap_pending) {
-		uint32_t cap = r->cap_pending > 0 ? 2 * r->cap_pending : 8;
-		uint32_t *p = realloc(r->pending, cap * sizeof *p);
-
-		if (p == NULL)
-			return fail_memory(s);
-		r->pending = p;
-		r->cap_pending = cap;
-	}
+	if (ARRAY_ROOM(r->pending, r->cap_pending, r->n_pending + 1) != 0)
+		return fail_memory(s);
 	r->pending[r->n_pending++] = request;
 	return 0;
 }
 
 static struct sim_slot *slot_at(struct sim *s, struct sim_rank *r, int64_t slot)
 {
+	uint32_t before;
+
 	if (slot < 0 || slot > MAX_SLOTS) {
 		err_set(s->err, "request slot %lld is out of range", (long long)slot);
 		return NULL;
 	}
-	if (slot >= r->n_slot) {
-		uint32_t n = r->n_slot > 0 ? r->n_slot : 16;
-		struct sim_slot *p;
-
-		while (n <= slot)
-			n *= 2;
-		p = realloc(r->slot, n * sizeof *p);
-		if (p == NULL) {
-			s->no_memory = true;
-			return NULL;
-		}
-		for (uint32_t i = r->n_slot; i < n; i++)
-			p[i] = (struct sim_slot){EMPTY_SLOT};
-		r->slot = p;
-		r->n_slot = n;
+	before = r->n_slot;
+	if (ARRAY_ROOM(r->slot, r->n_slot, (size_t)slot + 1) != 0) {
+		s->no_memory = true;
+		return NULL;
 	}
+	for (uint32_t i = before; i < r->n_slot; i++)
+		r->slot[i] = (struct sim_slot){EMPTY_SLOT};
 	return &r->slot[slot];
 }
 

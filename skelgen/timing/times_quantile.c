@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/arena.h"
+#include "common/array.h"
 
 #define RESERVOIR  4096u
 #define AGREE      0.02 /* shares within 2 % of their mean are one, */
@@ -71,15 +72,8 @@ int gap_draw_add(struct gap_draw *d, uint32_t stratum, double gap_ns)
 	}
 	d->seen++;
 	if (d->n < RESERVOIR) {
-		if (d->n == d->cap) {
-			uint32_t cap = d->cap > 0 ? 2 * d->cap : 16;
-			float *p = realloc(d->gap, cap * sizeof *p);
-
-			if (p == NULL)
-				return -1;
-			d->gap = p;
-			d->cap = cap;
-		}
+		if (ARRAY_ROOM(d->gap, d->cap, d->n + 1) != 0)
+			return -1;
 		d->gap[d->n++] = (float)gap_ns;
 		return 0;
 	}

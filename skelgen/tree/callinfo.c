@@ -6,6 +6,9 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "common/array.h"
+#include "common/hash_table.h"
+
 
 int64_t call_scalar(const struct trace_defs *d, uint32_t sym, uint8_t kind, uint32_t nth, int64_t missing)
 {
@@ -127,40 +130,10 @@ static bool type_equal(const struct trace_type *a, const uint32_t *ga, const str
 /* ---- tables ---- */
 
 struct number_table {
-	uint32_t *slot; /* id + 1 */
-	uint64_t *hash; /* by id */
-	uint32_t n_slot, n, cap;
+	struct hash_table known;
+	uint32_t n, cap;
 	struct skel_global_def *def;
 };
-
-static int table_grow(struct number_table *t)
-{
-	uint32_t n_slot = t->n_slot > 0 ? 2 * t->n_slot : 64, cap = n_slot / 2;
-	uint32_t *slot = calloc(n_slot, sizeof *slot);
-	uint64_t *hash = realloc(t->hash, cap * sizeof *hash);
-	struct skel_global_def *def = realloc(t->def, cap * sizeof *def);
-
-	if (hash != NULL)
-		t->hash = hash;
-	if (def != NULL)
-		t->def = def;
-	if (slot == NULL || hash == NULL || def == NULL) {
-		free(slot);
-		return -1;
-	}
-	for (uint32_t i = 0; i < t->n; i++) {
-		uint32_t s = (uint32_t)t->hash[i] & (n_slot - 1);
-
-		while (slot[s] != 0)
-			s = (s + 1) & (n_slot - 1);
-		slot[s] = i + 1;
-	}
-	free(t->slot);
-	t->slot = slot;
-	t->n_slot = n_slot;
-	t->cap = cap;
-	return 0;
-}
 
 typedef bool (*same_fn)(const struct skel_tree *t, uint32_t **global, struct skel_global_def a,
 			struct skel_global_def b);
@@ -200,18 +173,13 @@ static bool same_file(const struct skel_tree *t, uint32_t **global, struct skel_
 static uint32_t table_number(struct number_table *t, const struct skel_tree *tree, uint32_t **global, uint64_t hash,
 			     struct skel_global_def d, same_fn same)
 {
-	uint32_t s;
+	uint32_t s, id;
 
-	if (t->n >= t->cap && table_grow(t) != 0)
-		return UINT32_MAX;
-	for (s = (uint32_t)hash & (t->n_slot - 1); t->slot[s] != 0; s = (s + 1) & (t->n_slot - 1)) {
-		uint32_t id = t->slot[s] - 1;
-
-		if (t->hash[id] == hash && same(tree, global, t->def[id], d))
+	HASH_TABLE_FOR_EACH(&t->known, hash, s, id)
+		if (same(tree, global, t->def[id], d))
 			return id;
-	}
-	t->slot[s] = t->n + 1;
-	t->hash[t->n] = hash;
+	if (ARRAY_ROOM(t->def, t->cap, t->n + 1) != 0 || hash_table_add(&t->known, hash, t->n) != 0)
+		return UINT32_MAX;
 	t->def[t->n] = d;
 	return t->n++;
 }
@@ -269,8 +237,7 @@ static int number_rank(const struct skel_tree *tree, uint32_t r, struct tables *
 
 static void table_free(struct number_table *t)
 {
-	free(t->slot);
-	free(t->hash);
+	hash_table_free(&t->known);
 	free(t->def);
 }
 

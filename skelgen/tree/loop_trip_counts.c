@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/arena.h"
+#include "common/array.h"
 
 /* ---- spans ---- */
 
@@ -16,15 +17,8 @@ static int spans_add(struct tree_spans *s, uint64_t begin, uint64_t end)
 		s->at[s->n - 1].end = end;
 		return 0;
 	}
-	if (s->n == s->cap) {
-		uint32_t cap = s->cap ? 2 * s->cap : 4;
-		struct tree_span *p = realloc(s->at, cap * sizeof(*p));
-
-		if (!p)
-			return -1;
-		s->at = p;
-		s->cap = cap;
-	}
+	if (ARRAY_ROOM(s->at, s->cap, s->n + 1) != 0)
+		return -1;
 	s->at[s->n++] = (struct tree_span){begin, end};
 	return 0;
 }
@@ -105,15 +99,8 @@ static int turns_add(struct turn_list *l, uint64_t end, uint64_t turns)
 		l->at[l->n - 1].end = end;
 		return 0;
 	}
-	if (l->n == l->cap) {
-		uint32_t cap = l->cap ? 2 * l->cap : 8;
-		struct turn *p = realloc(l->at, cap * sizeof(*p));
-
-		if (!p)
-			return -1;
-		l->at = p;
-		l->cap = cap;
-	}
+	if (ARRAY_ROOM(l->at, l->cap, l->n + 1) != 0)
+		return -1;
 	l->at[l->n++] = (struct turn){end, turns};
 	return 0;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 #define THREAD_MULTIPLE 3 /* the MPI libraries' MPI_THREAD_MULTIPLE, as traces hold it */
 
 struct channel {
@@ -27,20 +29,7 @@ bool skel_rank_has_threads(const struct trace *t, uint32_t rank)
 
 static struct channel *channel_at(struct finder *f, uint32_t number)
 {
-	uint32_t n = f->n_channel > 0 ? f->n_channel : 64;
-	struct channel *p;
-
-	if (number < f->n_channel)
-		return &f->channel[number];
-	while (n <= number)
-		n *= 2;
-	p = realloc(f->channel, n * sizeof *p);
-	if (p == NULL)
-		return NULL;
-	memset(p + f->n_channel, 0, (n - f->n_channel) * sizeof *p);
-	f->channel = p;
-	f->n_channel = n;
-	return &p[number];
+	return ARRAY_ROOM_ZEROED(f->channel, f->n_channel, (size_t)number + 1) == 0 ? &f->channel[number] : NULL;
 }
 
 static int compare(const struct trace_message *m, void *arg)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 static const int64_t *scalar_place(const struct trace_defs *d, uint32_t sym, uint8_t kind)
 {
 	struct sig_walk w;
@@ -92,34 +94,16 @@ static int slot_set(struct follower *f, int64_t slot, struct wildcard_runs *runs
 {
 	if (slot < 0 || slot > 1 << 26)
 		return 0;
-	if (slot >= f->n_slot) {
-		uint32_t n = f->n_slot > 0 ? f->n_slot : 64;
-		struct open_slot *p;
-
-		while (n <= slot)
-			n *= 2;
-		p = realloc(f->slot, n * sizeof *p);
-		if (p == NULL)
-			return -1;
-		memset(p + f->n_slot, 0, (n - f->n_slot) * sizeof *p);
-		f->slot = p;
-		f->n_slot = n;
-	}
+	if (ARRAY_ROOM_ZEROED(f->slot, f->n_slot, (size_t)slot + 1) != 0)
+		return -1;
 	f->slot[slot] = (struct open_slot){runs, occ};
 	return 0;
 }
 
 static int pending_add(struct follower *f, struct wildcard_runs *runs, uint64_t occ, int64_t source, int64_t tag)
 {
-	if (f->n_pending == f->cap_pending) {
-		uint64_t cap = f->cap_pending > 0 ? 2 * f->cap_pending : 256;
-		struct pending *p = realloc(f->pending, cap * sizeof *p);
-
-		if (p == NULL)
-			return -1;
-		f->pending = p;
-		f->cap_pending = cap;
-	}
+	if (ARRAY_ROOM(f->pending, f->cap_pending, f->n_pending + 1) != 0)
+		return -1;
 	f->pending[f->n_pending++] = (struct pending){runs, occ, source, tag};
 	return 0;
 }
@@ -178,15 +162,8 @@ static int runs_append(struct wildcard_runs *w, uint64_t end, int64_t source, in
 		w->run[w->n - 1].end = end;
 		return 0;
 	}
-	if (w->n == w->cap) {
-		uint32_t cap = w->cap > 0 ? 2 * w->cap : 4;
-		struct wildcard_run *p = realloc(w->run, cap * sizeof *p);
-
-		if (p == NULL)
-			return -1;
-		w->run = p;
-		w->cap = cap;
-	}
+	if (ARRAY_ROOM(w->run, w->cap, w->n + 1) != 0)
+		return -1;
 	w->run[w->n++] = (struct wildcard_run){end, source, tag};
 	return 0;
 }
