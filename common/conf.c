@@ -391,6 +391,22 @@ static int set_spool_dir(struct precedent_conf *c, const char *v, struct errbuf 
 	return set_dir(&c->spool_dir, v, err);
 }
 
+/* A size such as 500M, 20G or 1T; 0: none. */
+static int set_spool_quota(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	static const char units[] = "KMGT";
+	char *end = NULL, *unit;
+	uint64_t n;
+
+	errno = 0;
+	n = isdigit((unsigned char)*v) ? strtoull(v, &end, 10) : 0;
+	unit = end && *end && !end[1] ? strchr(units, toupper((unsigned char)*end)) : NULL;
+	if (!end || errno || n > 1000000 || (n && !unit) || (!n && *end))
+		return err_set(err, "'%.40s' is not a size: write 500M, 20G or 1T, at most 1000000T, or 0 for no quota", v);
+	c->spool_quota = n ? n << 10 * (unit - units + 1) : 0;
+	return 0;
+}
+
 static int set_state_dir(struct precedent_conf *c, const char *v, struct errbuf *err)
 {
 	return set_dir(&c->state_dir, v, err);
@@ -503,6 +519,7 @@ static const struct conf_key {
     {"ProbeAccount", set_probe_account},
     {"ProbeQos", set_probe_qos},
     {"SpoolDir", set_spool_dir},
+    {"SpoolQuota", set_spool_quota},
     {"LocalDir", set_local_dir},
     {"ScratchDir", set_scratch_dir},
     {"StateDir", set_state_dir},
@@ -527,6 +544,7 @@ static int set_defaults(struct precedent_conf *c, struct errbuf *err)
 	    .probe_seconds = 5,
 	    .partial = PARTIAL_OFF,
 	    .retention_s = 90ULL * DAY_S,
+	    .spool_quota = 20ULL << 30,
 	    .poll_interval_s = 10,
 	    .heartbeat_timeout_s = 120,
 	    .listen_port = 6833,

@@ -91,6 +91,7 @@ struct precedent_conf {
 	char *probe_account;	/* "" = the job's own */
 	char *probe_qos;	/* "" = the job's own */
 	char *spool_dir;
+	uint64_t spool_quota; /* bytes of each user in spool_dir; 0 = no quota */
 	char *local_dir;  /* on every node; "" = runs that die leave no trace */
 	/* shared directory where probes put files of MPI-IO; "" = probes replace calls on files by delays */
 	char *scratch_dir;

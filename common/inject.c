@@ -257,7 +257,7 @@ static int open_spool(const char *spool, struct stat *st, struct errbuf *err)
 
 int inject_spool_user(const char *spool, uid_t uid, struct errbuf *err)
 {
-	const mode_t mode = S_ISGID | 0750;
+	const mode_t mode = S_ISGID | 0770; /* for the group, as which precedentd cleans */
 	char name[16];
 	struct stat top, st;
 	int rc = -1, fd = -1, spool_fd = open_spool(spool, &top, err);

@@ -72,7 +72,7 @@ int inject_check_library(const char *lib, struct errbuf *err);
 int inject_tracer_path(const char *lib, size_t i, char *out, size_t cap);
 
 /*
- * As root: make sure that spool/<uid> exists, with owner uid, the group of spool and mode 2750. Works on descriptors,
+ * As root: make sure that spool/<uid> exists, with owner uid, the group of spool and mode 2770. Works on descriptors,
  * follows no link below spool and changes no foreign files. The directory `spool` must belong to root or to the caller,
  * and only its owner may write. Returns 0 on success, -1 on error (err says why).
  */

@@ -27,6 +27,7 @@ static int print_json(const struct precedent_conf *c)
 			 "listen_host", c->listen_host, "listen_port", (int)c->listen_port, "partial_execution",
 			 partial_name(c->partial), "policy", policy_name(c->policy), "costs", costs);
 	json_object_set_new(root, "limit_guard", json_string(limit_guard_name(c->limit_guard)));
+	json_object_set_new(root, "spool_quota", json_integer((json_int_t)c->spool_quota)); /* 0: none */
 	json_object_set_new(root, "metrics_file", json_string(c->metrics_file));
 	json_object_set_new(root, "metrics_host", json_string(c->metrics_host));
 	json_object_set_new(root, "metrics_port", json_integer(c->metrics_port)); /* 0: nobody listens */
@@ -67,6 +68,8 @@ static int print_text(const struct precedent_conf *c)
 	for (size_t i = 0; i < c->n_partials; i++)
 		printf("  partial on %-2s %s\n", c->partials[i].candidate, partial_name(c->partials[i].partial));
 	printf("  spool         %s%s\n", c->spool_dir, access(c->spool_dir, F_OK) < 0 ? "  (missing)" : "");
+	if (c->spool_quota)
+		printf("  spool quota   %.0f MiB of each user\n", (double)c->spool_quota / (1 << 20));
 	if (*c->scratch_dir)
 		printf("  scratch       %s%s\n", c->scratch_dir, access(c->scratch_dir, W_OK) < 0 ? "  (no files can be made there)" : "");
 	printf("  state         %s\n", c->state_dir);

@@ -470,6 +470,24 @@ static void explain_outcome(const json_t *job)
 	puts(".");
 }
 
+/* What precedentd removed from the spool of the job's user, or could not. */
+static void explain_quota(const json_t *quota, double now)
+{
+	double mib = 1 << 20;
+	char when[32];
+
+	if (!quota)
+		return;
+	printf("Spool:     the user's directory was above SpoolQuota (%.0f MiB) %s", jnum(quota, "quota") / mib,
+	       age_text(now - jnum(quota, "when"), when, sizeof(when)));
+	if (jnum(quota, "removed_files") > 0)
+		printf(";\n           precedentd removed %.0f files, %.1f MiB, the oldest first", jnum(quota, "removed_files"),
+		       jnum(quota, "removed_bytes") / mib);
+	puts(".");
+	if (json_is_true(json_object_get(quota, "over")))
+		puts("           It still is, or is closed to precedentd: no probes until there is room.");
+}
+
 int query_print_explain(json_t *answer)
 {
 	const json_t *job = json_object_get(answer, "job"), *program = json_object_get(answer, "program");
@@ -477,6 +495,7 @@ int query_print_explain(json_t *answer)
 	explain_headline(job);
 	explain_trace(answer, program, jnum(answer, "now"));
 	explain_tracing(answer);
+	explain_quota(json_object_get(answer, "quota"), jnum(answer, "now"));
 	if (program)
 		explain_skeletons(answer, jstr(program, "source_candidate"));
 	explain_history(answer);

@@ -366,6 +366,7 @@ static int probe_verb(int argc, char **argv)
 		return cli_usage("probe", "the candidate's name is too long");
 	if (job_of(p.dir, &p.res.job_id) < 0)
 		return cli_usage("probe", "%s is not the spool directory of a job", p.dir);
+	umask(0007); /* the group may write, as in the directory: precedentd removes what is above SpoolQuota */
 	p.dirfd = open(p.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (p.dirfd < 0)
 		return cli_fail("%s: %s", p.dir, strerror(errno));

@@ -19,7 +19,7 @@
 
 static int make_dir(const char *dir, struct errbuf *err)
 {
-	if (mkdir(dir, 0750) < 0 && errno != EEXIST)
+	if (mkdir(dir, 0770) < 0 && errno != EEXIST)
 		return err_set(err, "%s: cannot create: %s", dir, strerror(errno));
 	return 0;
 }

@@ -60,10 +60,12 @@ void metrics_stop(void);						   /* waits for the thread; legal when it was not 
 /* Until the next: period_s. */
 void metrics_look(double seconds, bool good, size_t jobs, uint32_t period_s, const struct job_counts *counts);
 
-/* ---- sweep.c: removes what runs that died have left in the spool, in a thread of its own ---- */
+/* ---- sweep.c: cleans the spool and enforces SpoolQuota, in a thread of its own ---- */
 
-/* Files that nobody has written since `before`, but for those of jobs that have not ended. Nothing while the last sweep runs. */
-void sweep_start(const char *spool_dir, int64_t before, const struct cluster_snapshot *snap);
+/* See spool_sweep; the directories of the snapshot's jobs stay. Nothing while the last sweep runs. */
+void sweep_start(const struct precedent_conf *conf, const struct cluster_snapshot *snap, int64_t now);
+/* Writes to the store which users were above their quota. */
+int sweep_note(struct store *store, int64_t now, struct errbuf *errp);
 void sweep_stop(void); /* does not wait */
 
 #endif

@@ -225,7 +225,7 @@ static int look_store(struct daemon *d, const struct daemon_env *env, const stru
 		if (store_forgotten_prune(d->store, now - FORGOTTEN_KEEP_S, errp) < 0 || trial_judge_tracing(env, now, errp) < 0)
 			return -1;
 		if (conf.retention_s)
-			sweep_start(conf.spool_dir, now - (int64_t)conf.retention_s, snap);
+			sweep_start(&conf, snap, now);
 	}
 	if (conf.retention_s && !d->pruning.done) {
 		int n = store_prune_step(d->store, now - (int64_t)conf.retention_s, PRUNE_ROWS, &d->pruning, errp);
@@ -235,6 +235,8 @@ static int look_store(struct daemon *d, const struct daemon_env *env, const stru
 		if (n)
 			log_info("%d runs or programs older than the retention time dropped", n);
 	}
+	if (sweep_note(d->store, now, errp) < 0)
+		return -1;
 	index_renew(d);
 	return store_heartbeat_set(d->store, now, errp);
 }

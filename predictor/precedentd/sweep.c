@@ -11,16 +11,23 @@
 
 #include "common/log.h"
 #include "predictor/precedentd/daemon.h"
-#include "predictor/spool/spool.h"
+#include "predictor/store/spool_use.h"
+
+#define EMPTY_S	  3600 /* an empty directory of a job goes when it is that old */
+#define TOLD_MAX  256  /* users whose quota the log and the store hear of at one time */
 
 struct sweep_task {
 	char *spool_dir;
-	int64_t before;
-	size_t n_live;
-	uint32_t live[];
+	struct spool_order order;
+	uint32_t jobs[];
 };
 
 static atomic_bool running, stopping;
+
+/* For the main thread, which has the store. */
+static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct spool_use told[TOLD_MAX];
+static unsigned n_told;
 
 static void task_free(struct sweep_task *t)
 {
@@ -29,15 +36,32 @@ static void task_free(struct sweep_task *t)
 	free(t);
 }
 
+static void use_tell(const struct spool_use *u, void *arg)
+{
+	const struct sweep_task *t = arg;
+
+	if (u->removed_files)
+		log_warn("%s/%u: above SpoolQuota: %llu files removed, %.1f MiB; %.1f MiB in %llu files remain", t->spool_dir, u->uid,
+			 (unsigned long long)u->removed_files, (double)u->removed_bytes / (1 << 20), (double)u->bytes / (1 << 20),
+			 (unsigned long long)u->files);
+	if (u->over)
+		log_warn("%s/%u: cannot be brought below SpoolQuota (%llu directories are closed to precedentd): uid %u gets no probes",
+			 t->spool_dir, u->uid, (unsigned long long)u->closed, u->uid);
+	pthread_mutex_lock(&told_lock);
+	if (n_told < TOLD_MAX)
+		told[n_told++] = *u;
+	pthread_mutex_unlock(&told_lock);
+}
+
 static void *sweep_run(void *arg)
 {
 	struct sweep_task *t = arg;
 	struct spool_swept swept;
 
-	spool_sweep(t->spool_dir, t->before, t->live, t->n_live, &stopping, &swept);
-	if (swept.removed && !atomic_load(&stopping))
-		log_info("%s: %llu files that runs which died have left were removed, %.1f MiB", t->spool_dir,
-			 (unsigned long long)swept.removed, (double)swept.bytes / (1 << 20));
+	spool_sweep(t->spool_dir, &t->order, use_tell, t, &swept);
+	if ((swept.removed || swept.dirs) && !atomic_load(&stopping))
+		log_info("%s: %llu files that runs which died have left were removed, %.1f MiB, and %llu empty directories", t->spool_dir,
+			 (unsigned long long)swept.removed, (double)swept.bytes / (1 << 20), (unsigned long long)swept.dirs);
 	if (swept.kept && !atomic_load(&stopping))
 		log_debug("%s: %llu files that runs which died have left may not be removed by this user", t->spool_dir,
 			  (unsigned long long)swept.kept);
@@ -46,7 +70,20 @@ static void *sweep_run(void *arg)
 	return NULL;
 }
 
-void sweep_start(const char *spool_dir, int64_t before, const struct cluster_snapshot *snap)
+int sweep_note(struct store *store, int64_t now, struct errbuf *errp)
+{
+	int rv = 0;
+
+	pthread_mutex_lock(&told_lock);
+	while (n_told && rv == 0) {
+		rv = store_spool_use_put(store, &told[n_told - 1], now, errp);
+		n_told -= rv == 0;
+	}
+	pthread_mutex_unlock(&told_lock);
+	return rv;
+}
+
+void sweep_start(const struct precedent_conf *conf, const struct cluster_snapshot *snap, int64_t now)
 {
 	struct sweep_task *t;
 	pthread_attr_t attr;
@@ -55,15 +92,15 @@ void sweep_start(const char *spool_dir, int64_t before, const struct cluster_sna
 
 	if (atomic_load(&running))
 		return;
-	t = calloc(1, sizeof(*t) + snap->n * sizeof(t->live[0]));
-	if (!t || !(t->spool_dir = strdup(spool_dir))) {
+	t = calloc(1, sizeof(*t) + snap->n * sizeof(t->jobs[0]));
+	if (!t || !(t->spool_dir = strdup(conf->spool_dir))) {
 		task_free(t);
 		return;
 	}
-	t->before = before;
-	for (size_t i = 0; i < snap->n; i++) /* sorted as they are */
-		if (snap->jobs[i].phase != CLUSTER_ENDED)
-			t->live[t->n_live++] = snap->jobs[i].job_id;
+	for (size_t i = 0; i < snap->n; i++) /* sorted as they are; the trace of one that has ended may still be looked for */
+		t->jobs[i] = snap->jobs[i].job_id;
+	t->order = (struct spool_order){.before = now - (int64_t)conf->retention_s, .empty_before = now - EMPTY_S,
+					.quota_bytes = conf->spool_quota, .jobs = t->jobs, .n_jobs = snap->n, .stop = &stopping};
 	atomic_store(&running, true);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);

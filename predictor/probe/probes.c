@@ -20,6 +20,7 @@
 #include "predictor/store/keep.h"
 #include "predictor/store/layout.h"
 #include "predictor/store/records.h"
+#include "predictor/store/spool_use.h"
 
 /* The probes of one program: at most one per candidate that ever was configured. */
 #define ROWS_MAX 64
@@ -187,11 +188,32 @@ static int row_submitted(const struct daemon_env *env, struct store_probe *row, 
 	return probe_row_put(env, row, now, errp);
 }
 
-/* Its user has changed a probe lately. The try waits; a probe that has a record keeps that. */
-static int row_put_off(const struct daemon_env *env, struct store_probe *row, int64_t until, int64_t now, struct errbuf *errp)
+/* Why the user gets no probes now, and until when. 1, 0 if the user gets them, -1. */
+static int user_refused(const struct daemon_env *env, uint32_t uid, int64_t now, int64_t *until, struct errbuf *why)
 {
-	snprintf(row->reason, sizeof(row->reason), "its user has changed or overrun a probe, and gets none for %d hours",
-		 PROBES_BAR_S / 3600);
+	struct spool_use use;
+	int64_t when;
+	int rc = probe_user_barred(env, uid, now, until, why);
+
+	if (rc < 0)
+		return -1;
+	if (*until) {
+		err_set(why, "its user has changed or overrun a probe, and gets none for %d hours", PROBES_BAR_S / 3600);
+		return 1;
+	}
+	rc = store_spool_use_get(env->store, uid, &use, &when, why);
+	if (rc <= 0 || !use.over || now - when > STORE_SPOOL_OVER_S)
+		return rc < 0 ? -1 : 0;
+	err_set(why, "its user is above SpoolQuota: make room in %s/%u", env->conf->spool_dir, uid);
+	*until = now + PROBES_QUOTA_S;
+	return 1;
+}
+
+/* The try waits; a probe that has a record keeps that. */
+static int row_put_off(const struct daemon_env *env, struct store_probe *row, const char *why, int64_t until, int64_t now,
+		       struct errbuf *errp)
+{
+	snprintf(row->reason, sizeof(row->reason), "%.300s", why);
 	if (row->kept)
 		return row_give_up(env, row, now, errp);
 	row->not_before = until;
@@ -204,12 +226,12 @@ static int row_try(const struct daemon_env *env, const struct store_program *p, 
 {
 	struct cluster_layout layout;
 	struct errbuf why = {""};
-	int64_t barred;
-	int rc = probe_user_barred(env, p->uid, now, &barred, errp);
+	int64_t until;
+	int rc = user_refused(env, p->uid, now, &until, &why);
 
-	if (rc == 0 && barred)
-		return row_put_off(env, row, barred, now, errp);
-	rc = rc < 0 ? -1 : within_budget(env, p, &why, errp);
+	if (rc)
+		return rc < 0 ? err_set(errp, "%s", why.text) : row_put_off(env, row, why.text, until, now, errp);
+	rc = within_budget(env, p, &why, errp);
 	if (rc < 0)
 		return -1;
 	if (!rc) {

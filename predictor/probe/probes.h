@@ -27,6 +27,7 @@
 #define PROBES_PENDING_MAX_S (3 * 86400) /* a probe that waits longer is cancelled and given up */
 #define PROBES_OVERRUN_S     120   /* beyond its limit: slurmctld ends a job within a minute, and kills it KillWait later */
 #define PROBES_BAR_S	     86400 /* without probes, for a user who changed one */
+#define PROBES_QUOTA_S	     600   /* between two questions whether a user is below SpoolQuota again */
 #define PROBES_SECONDS_MAX   60.0
 #define PROBES_LEAST_S	     60.0  /* beside ProbeSeconds, the least allowance of a probe in seconds of its nodes */
 #define PROBES_RETRACE_S     86400 /* after a source probe was given up, the key may be traced again */

@@ -32,6 +32,7 @@
 #include "predictor/store/evidence.h"
 #include "predictor/store/probes.h"
 #include "predictor/store/records.h"
+#include "predictor/store/spool_use.h"
 #include "predictor/store/trials.h"
 
 #define JOBS_MAX    500
@@ -297,6 +298,23 @@ static int show_program(const struct answer_env *env, const struct store_run *r,
 	return 0;
 }
 
+/* What became of the quota of the job's user, as far as precedentd had to do with it. */
+static int show_quota(const struct answer_env *env, const struct store_run *r, json_t *reply, struct errbuf *errp)
+{
+	struct spool_use use;
+	int64_t when;
+	int rc = store_spool_use_get(env->store, r->uid, &use, &when, errp);
+
+	if (rc == 1)
+		json_object_set_new(reply, "quota",
+				    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "quota", (json_int_t)env->conf->spool_quota, "when",
+					      (json_int_t)when, "bytes", (json_int_t)use.bytes, "files", (json_int_t)use.files,
+					      "removed_bytes", (json_int_t)use.removed_bytes, "removed_files",
+					      (json_int_t)use.removed_files, "over",
+					      use.over && env->now - when <= STORE_SPOOL_OVER_S));
+	return rc < 0 ? -1 : 0;
+}
+
 static json_t *answer_show(const struct answer_env *env, json_t *request, struct errbuf *errp)
 {
 	struct store_run r;
@@ -317,7 +335,7 @@ static json_t *answer_show(const struct answer_env *env, json_t *request, struct
 	json_object_set_new(reply, "past_errors", errors);
 	json_object_set_new(reply, "baselines", baselines);
 	if (show_program(env, &r, reply, errp) < 0 || answer_family(env, &r, reply, errp) < 0 ||
-	    answer_tracing(env, &r, reply, errp) < 0) {
+	    answer_tracing(env, &r, reply, errp) < 0 || show_quota(env, &r, reply, errp) < 0) {
 		json_decref(reply);
 		return NULL;
 	}

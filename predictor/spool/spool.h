@@ -54,16 +54,42 @@ bool spool_is_leftover(const char *name);
 
 struct spool_swept {
 	uint64_t removed, bytes;
+	uint64_t dirs; /* empty directories of jobs */
 	uint64_t kept; /* old enough, but this user of ours may not remove them */
 };
 
+struct spool_order {
+	int64_t before;	      /* leftovers that nobody has written since then go */
+	int64_t empty_before; /* so do empty directories of jobs */
+	uint64_t quota_bytes; /* of each user; 0: no quota */
+	const uint32_t *jobs; /* that slurmctld knows, sorted: their directories stay */
+	size_t n_jobs;
+	const atomic_bool *stop;
+};
+
+/* One user's part of the spool, after it was brought below the quota. */
+struct spool_use {
+	uint32_t uid;
+	uint64_t bytes, files;
+	uint64_t removed_bytes, removed_files;
+	uint64_t closed; /* directories that could not be looked into as a whole: closed, too deep, or with too many names */
+	bool over;	 /* still above the quota, or with closed directories */
+};
+typedef void spool_use_fn(const struct spool_use *use, void *arg);
+
+/* The quota in files of a quota in bytes. */
+#define SPOOL_QUOTA_FILES(bytes) ((bytes) / 102400)
+
 /*
  * Removes temporary files (spool_is_leftover) from the directories of all users' jobs. A file must belong to the user, be a
- * regular file, and not have been written since `before`. Jobs in live (sorted ids) are left alone. Ends early when *stop is
- * set. RATIONALE: only names are checked. Whatever a user puts into a directory, only entries of that directory can be removed.
+ * regular file, and not have been written since order->before. Removes empty directories of jobs. Then brings each user below the
+ * quota. Entries beside the directories of jobs go first, then directories of jobs, the oldest first. Calls `tell` for each user
+ * whose files were removed for the quota, and for each user who stays above the quota. Ends early when *stop is set.
+ *
+ * RATIONALE: users change all of this while we look. Each step goes by directory descriptor, follows no link and checks the
+ * owner. So only entries of a user's own directories can be removed.
  */
-void spool_sweep(const char *spool_dir, int64_t before, const uint32_t *live, size_t n_live, const atomic_bool *stop,
-		 struct spool_swept *out);
+void spool_sweep(const char *spool_dir, const struct spool_order *order, spool_use_fn *tell, void *arg, struct spool_swept *out);
 
 /* Has the file system of the spool no room left? Also when it cannot be written to at all. `why` says which. */
 bool spool_is_full(const char *spool_dir, struct errbuf *why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What runs that died have left in the spool and nobody came for: parts whose other parts never arrived, markers, locks,
- * unfinished traces. See spool.h. Every step goes by directory descriptor, follows no link and checks the owner.
+ * unfinished traces, empty directories. See spool.h. Every step goes by directory descriptor, follows no link and checks the owner.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -11,16 +11,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "predictor/spool/spool.h"
+#include "predictor/spool/walk.h"
 
-#define ENTRIES_MAX 65536
-#define DIR_FLAGS   (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+#define NEW_JOBS  10000 /* so many jobs may come while the spool is swept */
 
 struct sweep {
-	int64_t before;
-	const uint32_t *live; /* sorted */
-	size_t n_live;
-	const atomic_bool *stop;
+	const struct spool_order *order;
+	spool_use_fn *tell;
+	void *arg;
+	uid_t uid; /* whose directory this is */
 	struct spool_swept *out;
 };
 
@@ -53,12 +53,13 @@ bool spool_is_leftover(const char *name)
 }
 
 /* A file whose owner changes it between look and removal is still an entry of his own directory. */
-static void sweep_entry(struct sweep *s, int dir, const char *name, uid_t uid)
+static void sweep_entry(void *arg, int dir, const char *name)
 {
+	struct sweep *s = arg;
 	struct stat st;
 
 	if (!spool_is_leftover(name) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
-	    st.st_uid != uid || (int64_t)st.st_mtime >= s->before)
+	    st.st_uid != s->uid || (int64_t)st.st_mtime >= s->order->before)
 		return;
 	if (unlinkat(dir, name, 0) == 0) {
 		s->out->removed++;
@@ -68,8 +69,7 @@ static void sweep_entry(struct sweep *s, int dir, const char *name, uid_t uid)
 	}
 }
 
-/* Directories are named by numbers as we write them; anything else is none of ours. */
-static bool number_of(const char *name, uint32_t *number)
+bool walk_number(const char *name, uint32_t *number)
 {
 	unsigned long long v;
 
@@ -88,57 +88,86 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The directory `name` of that user; -1 where it is not. */
-static int open_own(int parent, const char *name, uid_t uid)
+static bool is_known(const struct spool_order *order, uint32_t job)
+{
+	return bsearch(&job, order->jobs, order->n_jobs, sizeof(job), by_number);
+}
+
+bool walk_is_live(const struct spool_order *order, const char *name)
+{
+	uint32_t job, last = order->n_jobs ? order->jobs[order->n_jobs - 1] : 0;
+
+	if (!walk_number(name, &job))
+		return false;
+	return !order->n_jobs || (job > last && job - last <= NEW_JOBS) || is_known(order, job);
+}
+
+int walk_open(int parent, const char *name, uid_t uid)
 {
 	int fd = openat(parent, name, DIR_FLAGS);
 	struct stat st;
 
 	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != uid)) {
 		close(fd);
+		errno = ENOENT;
 		fd = -1;
 	}
 	return fd;
 }
 
-typedef void sweep_visit(struct sweep *s, int dir, const char *name, uid_t uid);
-
-/* Takes fd. A user may have made any number of entries: the look stays short. */
-static void sweep_each(struct sweep *s, int fd, uid_t uid, sweep_visit *visit)
+bool walk_each(int fd, const atomic_bool *stop, walk_visit *visit, void *arg)
 {
 	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *e;
+	unsigned seen = 0;
 
 	if (!d && fd >= 0)
 		close(fd);
-	for (unsigned seen = 0; d && seen < ENTRIES_MAX && !atomic_load(s->stop) && (e = readdir(d)); seen++)
-		visit(s, dirfd(d), e->d_name, uid);
+	for (; d && seen < WALK_ENTRIES && !atomic_load(stop) && (e = readdir(d)); seen++)
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			visit(arg, dirfd(d), e->d_name);
 	if (d)
 		closedir(d);
+	return seen < WALK_ENTRIES;
 }
 
-static void sweep_job(struct sweep *s, int parent, const char *name, uid_t uid)
+/* An empty directory goes; unlinkat refuses one that is not empty. */
+static void sweep_job(void *arg, int parent, const char *name)
 {
+	struct sweep *s = arg;
+	struct stat st;
 	uint32_t job;
+	int fd;
 
-	if (number_of(name, &job) && !bsearch(&job, s->live, s->n_live, sizeof(job), by_number))
-		sweep_each(s, open_own(parent, name, uid), uid, sweep_entry);
+	if (!walk_number(name, &job) || is_known(s->order, job) || (fd = walk_open(parent, name, s->uid)) < 0)
+		return;
+	if (fstat(fd, &st) < 0)
+		st.st_mtime = 0;
+	walk_each(fd, s->order->stop, sweep_entry, s);
+	if ((int64_t)st.st_mtime < s->order->empty_before && unlinkat(parent, name, AT_REMOVEDIR) == 0)
+		s->out->dirs++;
 }
 
-static void sweep_user(struct sweep *s, int parent, const char *name, uid_t unused)
+static void sweep_user(void *arg, int parent, const char *name)
 {
-	uint32_t uid;
+	struct sweep *s = arg;
+	struct spool_use use = {0};
 
-	(void)unused;
-	if (number_of(name, &uid))
-		sweep_each(s, open_own(parent, name, uid), uid, sweep_job);
+	if (!walk_number(name, &use.uid))
+		return;
+	s->uid = use.uid;
+	walk_each(walk_open(parent, name, s->uid), s->order->stop, sweep_job, s);
+	if (!s->order->quota_bytes)
+		return;
+	quota_enforce(walk_open(parent, name, s->uid), use.uid, s->order, &use);
+	if ((use.over || use.removed_files) && s->tell)
+		s->tell(&use, s->arg);
 }
 
-void spool_sweep(const char *spool_dir, int64_t before, const uint32_t *live, size_t n_live, const atomic_bool *stop,
-		 struct spool_swept *out)
+void spool_sweep(const char *spool_dir, const struct spool_order *order, spool_use_fn *tell, void *arg, struct spool_swept *out)
 {
-	struct sweep s = {.before = before, .live = live, .n_live = n_live, .stop = stop, .out = out};
+	struct sweep s = {.order = order, .tell = tell, .arg = arg, .out = out};
 
 	*out = (struct spool_swept){0};
-	sweep_each(&s, open(spool_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0, sweep_user);
+	walk_each(open(spool_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), order->stop, sweep_user, &s);
 }

@@ -99,6 +99,7 @@ static int prune_rest(struct store *s, int64_t before, struct store_pruning *at,
 		/* A program that still runs keeps its guard, however old. */
 		"DELETE FROM trials WHERE updated < ?1 AND NOT EXISTS(SELECT 1 FROM runs r WHERE r.kin = trials.name)"
 		" AND NOT EXISTS(SELECT 1 FROM runs r WHERE r.key = trials.name)",
+		"DELETE FROM meta WHERE name >= 'spool.' AND name < 'spool/' AND CAST(value AS INTEGER) < ?1",
 		"DELETE FROM node_classes WHERE last_seen < ?1 AND " STORE_CLASS_HAS_GONE("node_classes"),
 	};
 	int total = 0;

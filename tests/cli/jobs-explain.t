@@ -44,6 +44,17 @@ subtest 'explain' => sub {
 	like($out, qr/^Outcome: .* 3\.6 % too short, inside the interval\.$/m, 'the outcome');
 };
 
+subtest 'the quota of the spool' => sub {
+	unlike(words('explain'), qr/^Spool:/m, 'nothing is said when there is nothing to say');
+	my %quota = (quota => 20 << 30, bytes => 5 << 20, files => 3, removed_bytes => 3 << 19, removed_files => 41);
+	my $out = words('explain', sub { $_[0]{quota} = {%quota, when => $_[0]{now} - 3 * 3600, over => JSON::PP::false} });
+	like($out, qr/^Spool: +the user's directory was above SpoolQuota \(20480 MiB\) 3 hours ago;\n +precedentd removed 41 files, 1\.5 MiB, the oldest first\.$/m,
+		'what was removed');
+	unlike($out, qr/no probes/, '... and no more');
+	$out = words('explain', sub { $_[0]{quota} = {%quota, removed_files => 0, when => $_[0]{now}, over => JSON::PP::true} });
+	like($out, qr/^Spool: .* a moment ago\.\n +It still is, or is closed to precedentd: no probes until there is room\.$/m, 'what is refused');
+};
+
 subtest 'every kind of evidence' => sub {
 	my %kind = (source => 'the traced run itself', skeleton => "the traced run, times the skeleton's ratio",
 		partial => 'the traced run, times what skeleton and program itself give',

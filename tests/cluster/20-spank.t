@@ -232,7 +232,7 @@ subtest 'one job at most' => sub {
 
 subtest 'spool' => sub {
 	my ($job) = job("$both$srun", @marked,);
-	for my $case ([$uid, 'of the user', '42750'], ["$uid/$job", 'of the job', '42770']) {
+	for my $case ([$uid, 'of the user', '42770'], ["$uid/$job", 'of the job', '42770']) {
 		my ($path, $what, $wanted) = @$case;
 		my ($mode, $owner, $group) = (lstat "$spool/$path")[2, 4, 5];
 		is(sprintf('%o', $mode), $wanted, "directory $what: mode");

@@ -107,6 +107,32 @@ static void test_every_key(void **state)
 	conf_free(&c);
 }
 
+static void test_spool_quota(void **state)
+{
+	static const struct {
+		const char *line;
+		uint64_t bytes;
+	} good[] = {{"", 20ULL << 30}, {"SpoolQuota=0", 0}, {"SpoolQuota=500M", 500ULL << 20}, {"SpoolQuota=7k", 7 << 10},
+		    {"SpoolQuota=2T", 2ULL << 40}};
+	static const char *const bad[] = {"20", "G", "-1G", "1.5G", "20GB", "20 G", "1X", "", "2000000T", "99999999999999999999G"};
+	struct precedent_conf c;
+	struct errbuf err;
+	char line[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(load(good[i].line, &c, &err), 0);
+		assert_true(c.spool_quota == good[i].bytes);
+		conf_free(&c);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(line, sizeof(line), "SpoolQuota=%s", bad[i]);
+		if (load(line, &c, &err) == 0)
+			fail_msg("%s was taken", line);
+		assert_non_null(strstr(err.text, "is not a size: write 500M"));
+	}
+}
+
 static void test_metrics(void **state)
 {
 	static const char *const bad[] = {"MetricsListen=9833", "MetricsListen=0.0.0.0:9833", "MetricsListen=10.0.0.1:9833",
@@ -287,7 +313,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_defaults),	     cmocka_unit_test(test_every_key),
-	    cmocka_unit_test(test_metrics), cmocka_unit_test(test_candidates_match), cmocka_unit_test(test_errors),
+	    cmocka_unit_test(test_spool_quota), cmocka_unit_test(test_metrics), cmocka_unit_test(test_candidates_match), cmocka_unit_test(test_errors),
 	    cmocka_unit_test(test_not_text),	     cmocka_unit_test(test_which_file),
 	    cmocka_unit_test(test_example),	     cmocka_unit_test(test_modes),
 	};

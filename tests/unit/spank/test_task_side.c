@@ -199,7 +199,7 @@ static void test_spool_job(void **state)
 	snprintf(job, sizeof(job), "%u/17", (unsigned)uid);
 	assert_int_equal(inject_spool_job(spool, uid, 17, dir, sizeof(dir), &err), -1);
 	assert_int_equal(inject_spool_user(spool, uid, &err), 0);
-	assert_dir(below(name), uid, gid, 02750);
+	assert_dir(below(name), uid, gid, 02770);
 	mode_t mask = umask(0777);
 	assert_int_equal(inject_spool_job(spool, uid, 17, dir, sizeof(dir), &err), 0);
 	umask(mask);
@@ -208,7 +208,7 @@ static void test_spool_job(void **state)
 	/* Again, with a changed mode. */
 	assert_int_equal(chmod(below(name), 0777), 0);
 	assert_int_equal(inject_spool_user(spool, uid, &err), 0);
-	assert_dir(below(name), uid, gid, 02750);
+	assert_dir(below(name), uid, gid, 02770);
 	assert_int_equal(inject_spool_job(spool, uid, 17, dir, sizeof(dir), &err), 0);
 	/* A file or a link in place of the job's directory. */
 	assert_int_equal(rmdir(dir), 0);
@@ -265,13 +265,13 @@ static void test_spool_as_root(void **state)
 	}
 	assert_int_equal(chown(spool, 0, 777), 0);
 	assert_int_equal(inject_spool_user(spool, STRANGER, &err), 0);
-	assert_dir(place, STRANGER, 777, 02750);
+	assert_dir(place, STRANGER, 777, 02770);
 	assert_int_equal(inject_spool_user(spool, STRANGER, &err), 0);
 	assert_int_equal(rmdir(place), 0);
 	/* Made by another node, with the owner not changed yet. */
 	assert_int_equal(mkdir(place, 0700), 0);
 	assert_int_equal(inject_spool_user(spool, STRANGER, &err), 0);
-	assert_dir(place, STRANGER, 777, 02750);
+	assert_dir(place, STRANGER, 777, 02770);
 	/* Another user's. */
 	assert_int_equal(chown(place, STRANGER + 1, 1), 0);
 	assert_int_equal(inject_spool_user(spool, STRANGER, &err), -1);

@@ -15,6 +15,7 @@
 #include "predictor/store/busy.h"
 #include "predictor/store/keep.h"
 #include "predictor/store/layout.h"
+#include "predictor/store/spool_use.h"
 
 #define OTHER_CLASS "fedcba9876543210"
 
@@ -641,6 +642,24 @@ static void test_share_of_a_user(void **state)
 	assert_int_equal(w->n_submitted, PROBES_USER_MAX + 3);
 }
 
+/* A user above the quota of the spool gets no probes until the sweeps find room. */
+static void test_above_quota(void **state)
+{
+	const struct spool_use use = {.uid = getuid(), .over = true};
+	struct errbuf e;
+
+	(void)state;
+	assert_int_equal(store_spool_use_put(w->store, &use, w->now, &e), 0);
+	programs_traced(getuid(), 1, 1);
+	programs_traced(getuid() + 1, 2, 1);
+	look();
+	assert_int_equal(submitted_by(getuid()), 0);
+	assert_int_equal(submitted_by(getuid() + 1), 1);
+	w->now += STORE_SPOOL_OVER_S;
+	look();
+	assert_int_equal(submitted_by(getuid()), 1);
+}
+
 /* ---- forged records ---- */
 
 /* The traced job leaves a record of its own: no probe wrote it. */
@@ -685,7 +704,7 @@ int main(void)
 		T(test_name_changed),	 T(test_size_changed),	    T(test_partition_changed),
 		T(test_requeue_changed), T(test_changed_and_ended), T(test_overrun),
 		T(test_user_barred),	 T(test_barred_again),	    T(test_held),
-		T(test_share_of_a_user), T(test_record_of_the_source_job), T(test_class_of_a_failed_record),
+		T(test_share_of_a_user), T(test_above_quota), T(test_record_of_the_source_job), T(test_class_of_a_failed_record),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

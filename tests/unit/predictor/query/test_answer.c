@@ -21,6 +21,7 @@
 #include "predictor/store/past.h"
 #include "predictor/store/probes.h"
 #include "predictor/store/keep.h"
+#include "predictor/store/spool_use.h"
 #include "predictor/store/trials.h"
 
 #define KEY_A "0123456789abcdef0123456789abcdef"
@@ -505,6 +506,27 @@ static void test_retrace_all(void **state)
 	json_decref(ask(1000, false, RETRACE));
 }
 
+static void test_show_quota(void **state)
+{
+	const struct spool_use use = {.uid = 1000, .bytes = 5, .files = 2, .removed_bytes = 7, .removed_files = 3, .over = true};
+	json_t *reply, *quota;
+	struct errbuf e;
+
+	(void)state;
+	reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 1}");
+	assert_null(json_object_get(reply, "quota"));
+	json_decref(reply);
+	for (int64_t age = 60; age <= 86400; age += 86340) {
+		assert_int_equal(store_spool_use_put(store, &use, NOW + 100 - age, &e), 0);
+		reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 1}");
+		quota = json_object_get(reply, "quota");
+		assert_int_equal(json_integer_value(json_object_get(quota, "removed_files")), 3);
+		assert_int_equal(json_integer_value(json_object_get(quota, "when")), NOW + 100 - age);
+		assert_int_equal(json_is_true(json_object_get(quota, "over")), age == 60); /* by now there may be room */
+		json_decref(reply);
+	}
+}
+
 static json_t *ask_well(uint32_t uid, bool admin, const char *request)
 {
 	json_t *reply = ask(uid, admin, request);
@@ -656,7 +678,7 @@ int main(void)
 		T(test_nonsense),      T(test_jobs_are_ones_own), T(test_others_jobs_do_not_exist),
 		T(test_show),	       T(test_evidence),	  T(test_relations), T(test_models),
 		T(test_accuracy),      T(test_retrace), T(test_show_trial), T(test_retrace_guarded), T(test_retrace_all),
-		T(test_forget), T(test_changes_are_bounded),	       T(test_busy_lists),	  T(test_site),
+		T(test_forget), T(test_changes_are_bounded), T(test_show_quota),	       T(test_busy_lists),	  T(test_site),
 		T(test_text),	       T(test_cost),		  T(test_probe_of_earlier_version),
 	};
 

@@ -163,6 +163,7 @@ static void test_sweep(void **state)
 	char top[] = "/tmp/precedent-spool-XXXXXX", uid[16];
 	const uint32_t live[] = {8, 11};
 	static atomic_bool go_on, stop = true;
+	struct spool_order order = {.before = NOW - 50, .jobs = live, .n_jobs = 2, .stop = &stop};
 	struct spool_swept swept;
 	int root, user, job, running, strange, other = -1;
 
@@ -191,11 +192,12 @@ static void test_sweep(void **state)
 		make_aged(other, "old.spill", 100);
 		assert_int_equal(fchown(other, 4242, -1), 0);
 	}
-	spool_sweep(top, NOW - 50, live, 2, &stop, &swept);
+	spool_sweep(top, &order, NULL, NULL, &swept);
 	assert_int_equal(swept.removed, 0);
-	spool_sweep("/nonexistent", NOW - 50, live, 2, &go_on, &swept);
+	order.stop = &go_on;
+	spool_sweep("/nonexistent", &order, NULL, NULL, &swept);
 	assert_int_equal(swept.removed, 0);
-	spool_sweep(top, NOW - 50, live, 2, &go_on, &swept);
+	spool_sweep(top, &order, NULL, NULL, &swept);
 	assert_int_equal(swept.removed, 2);
 	assert_int_equal(swept.kept, 0);
 	assert_false(there(job, "old.spill"));
@@ -219,6 +221,244 @@ static void test_sweep(void **state)
 	execute("rm -rf", top);
 }
 
+/* ---- empty directories and the quota ---- */
+
+struct spool {
+	char top[64];
+	int user;
+	uint32_t live[2];
+	atomic_bool stop;
+	struct spool_order order;
+	struct spool_swept swept;
+	struct spool_use use; /* that was told last */
+	unsigned told;
+};
+
+static void spool_make(struct spool *p)
+{
+	char uid[16];
+	int root;
+
+	*p = (struct spool){.top = "/tmp/precedent-spool-XXXXXX", .live = {8, 11}};
+	snprintf(uid, sizeof(uid), "%u", (unsigned)geteuid());
+	assert_non_null(mkdtemp(p->top));
+	root = open(p->top, O_RDONLY | O_DIRECTORY);
+	p->user = make_dir(root, uid);
+	close(root);
+	p->order = (struct spool_order){.empty_before = NOW - 50, .jobs = p->live, .n_jobs = 2, .stop = &p->stop};
+}
+
+static void spool_remove(struct spool *p)
+{
+	close(p->user);
+	execute("rm -rf", p->top);
+}
+
+static void use_note(const struct spool_use *use, void *arg)
+{
+	struct spool *p = arg;
+
+	p->use = *use;
+	p->told++;
+}
+
+static void sweep(struct spool *p)
+{
+	p->told = 0;
+	spool_sweep(p->top, &p->order, use_note, p, &p->swept);
+}
+
+/* A job's directory with one file of so many KiB, written `age` seconds before NOW; returns it. */
+static int job_make(struct spool *p, const char *job, const char *file, unsigned kib, int age)
+{
+	struct timespec t[2] = {{.tv_sec = NOW - age}, {.tv_sec = NOW - age}};
+	int dir = make_dir(p->user, job), fd = openat(dir, file, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	static char block[1024];
+
+	assert_true(fd >= 0);
+	for (unsigned i = 0; i < kib; i++)
+		assert_int_equal(write(fd, block, sizeof(block)), sizeof(block));
+	close(fd);
+	assert_int_equal(utimensat(dir, file, t, 0), 0);
+	assert_int_equal(futimens(dir, t), 0);
+	return dir;
+}
+
+static void age_set(struct spool *p, const char *name, int age)
+{
+	struct timespec t[2] = {{.tv_sec = NOW - age}, {.tv_sec = NOW - age}};
+
+	assert_int_equal(utimensat(p->user, name, t, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+static void test_empty_directories(void **state)
+{
+	static const char *const empty[] = {"7", "8", "9", "12", "010", "mine"};
+	struct spool p;
+
+	(void)state;
+	spool_make(&p);
+	for (size_t i = 0; i < sizeof(empty) / sizeof(*empty); i++) {
+		close(make_dir(p.user, empty[i]));
+		age_set(&p, empty[i], i == 2 ? 10 : 100);
+	}
+	close(job_make(&p, "6", "0.ptrace", 1, 100));
+	sweep(&p);
+	assert_int_equal(p.swept.dirs, 2);
+	assert_false(there(p.user, "7"));
+	assert_true(there(p.user, "8"));  /* slurmctld knows the job */
+	assert_true(there(p.user, "9"));  /* it is new */
+	assert_false(there(p.user, "12"));
+	assert_true(there(p.user, "010"));
+	assert_true(there(p.user, "mine"));
+	assert_true(there(p.user, "6"));
+	spool_remove(&p);
+}
+
+static void test_quota(void **state)
+{
+	struct spool p;
+	int dir;
+
+	(void)state;
+	spool_make(&p);
+	close(job_make(&p, "3", "0.ptrace", 400, 100));
+	close(job_make(&p, "5", "0.ptrace", 400, 300)); /* the oldest */
+	dir = job_make(&p, "7", "0.ptrace", 400, 200);
+	close(make_dir(dir, "skel.0"));
+	close(dir);
+	close(job_make(&p, "8", "0.ptrace", 400, 400)); /* live */
+	p.order.quota_bytes = 4 << 20;
+	sweep(&p);
+	assert_int_equal(p.told, 0);
+	p.order.quota_bytes = 1 << 20;
+	sweep(&p);
+	assert_int_equal(p.told, 1);
+	assert_int_equal(p.use.uid, geteuid());
+	assert_false(p.use.over);
+	assert_true(p.use.removed_bytes >= 800 << 10 && p.use.bytes <= 1 << 20);
+	assert_int_equal(p.use.removed_files, 5);
+	assert_false(there(p.user, "5"));
+	assert_false(there(p.user, "7"));
+	assert_true(there(p.user, "3"));
+	assert_true(there(p.user, "8"));
+	p.order.quota_bytes = 300 << 10; /* what is live stays, and the user is above the quota */
+	sweep(&p);
+	assert_true(there(p.user, "8"));
+	assert_false(there(p.user, "3"));
+	assert_true(p.use.over);
+	spool_remove(&p);
+}
+
+static void test_quota_of_files(void **state)
+{
+	struct spool p;
+	char name[16];
+	int dir;
+
+	(void)state;
+	spool_make(&p);
+	dir = make_dir(p.user, "3");
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		make(dir, name);
+	}
+	close(dir);
+	p.order.quota_bytes = 3 << 20; /* 30 files, with none of their bytes */
+	sweep(&p);
+	assert_int_equal(p.use.removed_files, 41);
+	assert_false(there(p.user, "3"));
+	spool_remove(&p);
+}
+
+/* What a user hides beside the directories of jobs, or in one whose job never was, and ways out of the spool. */
+static void test_quota_hostile(void **state)
+{
+	char precious[] = "/tmp/precedent-precious-XXXXXX";
+	struct spool p;
+	int dir, outside;
+
+	(void)state;
+	assert_non_null(mkdtemp(precious));
+	outside = open(precious, O_RDONLY | O_DIRECTORY);
+	make(outside, "file");
+	spool_make(&p);
+	close(job_make(&p, "3", "0.ptrace", 100, 100));
+	close(job_make(&p, ".hidden", "data", 600, 0));	  /* newer, but no job's */
+	close(job_make(&p, "4000000000", "data", 600, 0)); /* no such job for long */
+	dir = openat(p.user, ".hidden", O_RDONLY | O_DIRECTORY);
+	assert_int_equal(symlinkat(precious, dir, "dir"), 0);
+	assert_int_equal(symlinkat("/etc/passwd", dir, "passwd"), 0);
+	assert_int_equal(symlinkat(precious, p.user, "4"), 0);
+	close(dir);
+	p.order.quota_bytes = 800 << 10;
+	p.order.quota_bytes *= 10; /* room for the files */
+	sweep(&p);
+	assert_int_equal(p.told, 0);
+	p.order.quota_bytes = 800 << 10; /* 8 files */
+	sweep(&p);
+	assert_false(there(p.user, ".hidden"));
+	assert_true(there(outside, "file"));
+	assert_int_equal(faccessat(AT_FDCWD, "/etc/passwd", F_OK, 0), 0);
+	p.order.quota_bytes = 300 << 10;
+	sweep(&p);
+	assert_false(there(p.user, "4000000000"));
+	assert_true(there(outside, "file"));
+	close(outside);
+	spool_remove(&p);
+	execute("rm -rf", precious);
+}
+
+/* Deeper than anybody looks: that is said, and counts as above the quota. */
+static void test_quota_deep(void **state)
+{
+	struct spool p;
+	int dir;
+
+	(void)state;
+	spool_make(&p);
+	dir = make_dir(p.user, "3");
+	for (int i = 0; i < 30; i++) {
+		int below = make_dir(dir, "d");
+
+		close(dir);
+		dir = below;
+	}
+	make(dir, "data");
+	close(dir);
+	p.order.quota_bytes = 10 << 20;
+	sweep(&p);
+	assert_int_equal(p.told, 1);
+	assert_true(p.use.over);
+	assert_int_equal(p.use.closed, 1);
+	spool_remove(&p);
+}
+
+/* Others' files in a user's directory are neither counted nor removed. */
+static void test_quota_owner(void **state)
+{
+	struct spool p;
+	int dir;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	spool_make(&p);
+	dir = job_make(&p, "3", "theirs", 900, 100);
+	assert_int_equal(fchownat(dir, "theirs", 4242, -1, 0), 0);
+	close(dir);
+	close(job_make(&p, "4", "mine", 10, 50));
+	close(job_make(&p, "5", "mine", 900, 10));
+	p.order.quota_bytes = 700 << 10;
+	sweep(&p);
+	dir = openat(p.user, "3", O_RDONLY | O_DIRECTORY);
+	assert_true(there(dir, "theirs"));
+	close(dir);
+	assert_false(there(p.user, "4"));
+	assert_false(there(p.user, "5"));
+	spool_remove(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +467,12 @@ int main(void)
 		cmocka_unit_test(test_leftover_names),
 		cmocka_unit_test(test_sweep),
 		cmocka_unit_test(test_look_is_bounded),
+		cmocka_unit_test(test_empty_directories),
+		cmocka_unit_test(test_quota),
+		cmocka_unit_test(test_quota_of_files),
+		cmocka_unit_test(test_quota_hostile),
+		cmocka_unit_test(test_quota_deep),
+		cmocka_unit_test(test_quota_owner),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
