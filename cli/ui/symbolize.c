@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/ui/symbolize.h"
@@ -79,6 +80,7 @@ static int same_build(Dwfl_Module *mod, const char *hex)
 static struct module *find_module(struct symbolizer *s, const struct trace_module *m)
 {
 	struct module *k;
+	struct stat st;
 
 	for (int i = 0; i < s->n; i++)
 		if (!strcmp(s->module[i].path, m->path))
@@ -90,7 +92,8 @@ static struct module *find_module(struct symbolizer *s, const struct trace_modul
 	if (!k->path)
 		return NULL;
 	s->n++;
-	if (access(m->path, R_OK) < 0)
+	/* The trace says what is opened: a pipe or a device would hang or act. */
+	if (stat(m->path, &st) < 0 || !S_ISREG(st.st_mode) || access(m->path, R_OK) < 0)
 		return k;
 	dwfl_report_begin_add(s->dwfl);
 	k->mod = dwfl_report_offline(s->dwfl, m->path, m->path, -1);

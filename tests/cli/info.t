@@ -11,8 +11,10 @@ use FindBin;
 use lib "$FindBin::Bin/lib";
 use Cli;
 use Encode qw(decode);
+use File::Copy qw(copy);
 use JSON::PP qw(decode_json);
 use List::Util qw(sum max);
+use POSIX qw(mkfifo);
 use Test::More;
 
 binmode(Test::More->builder->$_, ':utf8') for qw(output failure_output);
@@ -163,6 +165,15 @@ subtest 'check' => sub {
 	spew('shorter.ptrace', substr(slurp($heat), 0, -1));
 	is(precedent('info', '--check', 'shorter.ptrace')->{rc}, 1, 'a missing one too');
 	like(screen('C.UTF-8', 'shorter.ptrace'), qr/^  PARTIAL  the file is not whole.*^  damage   \S/ms, 'the screen says it');
+};
+
+# The trace says which files hold its symbols. Opening a pipe would wait for a writer.
+subtest 'a module that is no file' => sub {
+	copy(program('ring'), 'moved') && chmod 0755, 'moved' or die "copy: $!\n";
+	traced('moved.ptrace', 2, './moved', 20, 8);
+	unlink 'moved' or die "moved: $!\n";
+	mkfifo('moved', 0600) or die "mkfifo: $!\n";
+	like(screen('C.UTF-8', 'moved.ptrace'), qr/ moved\+0x/, 'sites are shown by their offsets');
 };
 
 subtest 'an imported trace' => sub {
