@@ -84,7 +84,7 @@ bool spool_is_trace(const char *name)
 	    ends_in(name, ".partial.ptrace") || ends_in(name, ".spawned.ptrace"))
 		return false;
 	for (const char *p = name; *p; p++)
-		if (*p <= 0x20 || *p > 0x7e)
+		if (*p <= 0x20 || *p > 0x7e || *p == '/')
 			return false;
 	return true;
 }

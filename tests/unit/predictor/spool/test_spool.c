@@ -26,6 +26,7 @@ static void test_names(void **state)
 		{"12.0.1.spawned.ptrace", false},
 		{"a.ptrace.tmp", false},  {"a.ptrace.tmp.7", false},  {"a\n.ptrace", false},
 		{"a.spill", false},       {"partial.ptrace", true},   {"", false},
+		{"up/a.ptrace", false},
 	};
 
 	(void)state;
