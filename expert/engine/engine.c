@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "expert/engine/spill.h"
 
 #define WAITING_MAX (4ull << 20)
@@ -109,14 +110,8 @@ const char *engine_text(const struct engine *e, int64_t string)
 /* b: of that pattern. */
 static int collect_group(struct engine *e, const struct plan_pattern *p, const struct bucket *b)
 {
-	if (b->n > e->cap_group) {
-		struct entry **g = b->n < UINT32_MAX / 2 ? realloc(e->group, 2 * b->n * sizeof(struct entry *)) : NULL;
-
-		if (!g)
-			return err_set(e->err, "no memory for a group");
-		e->group = g;
-		e->cap_group = (uint32_t)(2 * b->n);
-	}
+	if (ARRAY_ROOM(e->group, e->cap_group, b->n) != 0)
+		return err_set(e->err, "no memory for a group");
 	e->n_group = 0;
 	for (struct entry *x = b->head; x; x = entry_link(x, p->first_link + p->index->first_link)->next)
 		e->group[e->n_group++] = x;

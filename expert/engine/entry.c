@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "expert/engine/engine_impl.h"
 
 #define SLAB_BYTES (256u << 10)
@@ -14,15 +15,8 @@ int entry_pool_refill(struct engine *e, uint32_t type)
 	size_t size = t->n_line * (size_t)ENTRY_LINE, n = SLAB_BYTES / size ? SLAB_BYTES / size : 1;
 	char *slab;
 
-	if (e->n_slab == e->cap_slab) {
-		uint32_t cap = e->cap_slab ? 2 * e->cap_slab : 16;
-		void **s = realloc(e->slab, cap * sizeof(*s));
-
-		if (!s)
-			return err_set(e->err, "no memory for what the rules remember");
-		e->slab = s;
-		e->cap_slab = cap;
-	}
+	if (ARRAY_ROOM(e->slab, e->cap_slab, e->n_slab + 1) != 0)
+		return err_set(e->err, "no memory for what the rules remember");
 	slab = aligned_alloc(ENTRY_LINE, n * size);
 	if (!slab)
 		return err_set(e->err, "no memory for what the rules remember");

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "expert/engine/keys.h"
 
 int queues_init(struct queues *q, const struct plan *p)
@@ -287,15 +288,8 @@ int queues_let_pass(struct engine *e, const struct plan_pattern *p, struct entry
 {
 	struct queues *q = &e->q;
 
-	if (q->n_passing == q->cap_passing) {
-		uint32_t cap = q->cap_passing ? 2 * q->cap_passing : 64;
-		struct passing *a = realloc(q->passing, cap * sizeof(*a));
-
-		if (!a)
-			return err_set(e->err, "no memory for what the rules remember");
-		q->passing = a;
-		q->cap_passing = cap;
-	}
+	if (ARRAY_ROOM(q->passing, q->cap_passing, q->n_passing + 1) != 0)
+		return err_set(e->err, "no memory for what the rules remember");
 	q->passing[q->n_passing++] = (struct passing){.pattern = p, .entry = x};
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "expert/engine/keys.h"
 
 #define NONE UINT32_MAX
@@ -161,16 +162,7 @@ static void free_place(struct spill *s, struct spilled *q)
 /* Room for n more slips and keys. */
 static bool make_room(struct spill *s, uint32_t n)
 {
-	if (s->n_slip + n > s->cap_slip) {
-		uint32_t cap = s->cap_slip ? 2 * s->cap_slip : 1024;
-		struct slip *t = cap < NONE / 2 ? realloc(s->slip, cap * sizeof(*t)) : NULL;
-
-		if (!t)
-			return false;
-		s->slip = t;
-		s->cap_slip = cap;
-	}
-	return true;
+	return ARRAY_ROOM(s->slip, s->cap_slip, s->n_slip + n) == 0;
 }
 
 /* In the order of age: mostly it is the youngest of its key, or the oldest, when it was asked for in vain. */
@@ -284,15 +276,8 @@ static uint32_t new_record(struct spill *s)
 
 static void free_record(struct spill *s, uint32_t record)
 {
-	if (s->n_free_record == s->cap_free_record) {
-		uint32_t cap = s->cap_free_record ? 2 * s->cap_free_record : 256;
-		uint32_t *f = realloc(s->free_record, cap * sizeof(*f));
-
-		if (!f)
-			return; /* its room in the file is lost */
-		s->free_record = f;
-		s->cap_free_record = cap;
-	}
+	if (ARRAY_ROOM(s->free_record, s->cap_free_record, s->n_free_record + 1) != 0)
+		return; /* its room in the file is lost */
 	s->free_record[s->n_free_record++] = record;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "expert/events/input_impl.h"
 
 #define MAX_SLOTS (1u << 24)
@@ -78,19 +79,8 @@ static int slot_set(struct input_rank *k, int64_t slot, uint64_t pending, uint32
 {
 	if (slot < 0 || slot >= MAX_SLOTS)
 		return 0;
-	if (slot >= k->n_slot) {
-		uint32_t n = k->n_slot ? k->n_slot : 16;
-		struct input_slot *s;
-
-		while (n <= slot)
-			n *= 2;
-		s = realloc(k->slot, n * sizeof(*s));
-		if (!s)
-			return -1;
-		memset(s + k->n_slot, 0, (n - k->n_slot) * sizeof(*s));
-		k->slot = s;
-		k->n_slot = n;
-	}
+	if (ARRAY_ROOM_ZEROED(k->slot, k->n_slot, (size_t)slot + 1) != 0)
+		return -1;
 	k->slot[slot] = (struct input_slot){pending, sym, 0};
 	return 0;
 }

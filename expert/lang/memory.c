@@ -8,6 +8,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "common/array.h"
+
 #define BLOCK_SIZE (64u << 10)
 
 struct memory_block {
@@ -71,9 +73,8 @@ char *memory_copy(struct memory *m, const char *text, size_t len)
 
 int strings_init(struct strings *s, size_t limit)
 {
-	*s = (struct strings){.limit = limit, .n_slot = 256};
-	s->slot = calloc(s->n_slot, sizeof(*s->slot));
-	return s->slot && strings_put(s, "", 0) == 0 ? 0 : -1;
+	*s = (struct strings){.limit = limit};
+	return strings_put(s, "", 0) == 0 ? 0 : -1;
 }
 
 void strings_free(struct strings *s)
@@ -82,72 +83,37 @@ void strings_free(struct strings *s)
 		free(s->text[i]);
 	free(s->text);
 	free(s->len);
-	free(s->slot);
+	hash_table_free(&s->number);
 	*s = (struct strings){0};
 }
 
-static uint32_t first_slot(const struct strings *s, const char *text, size_t len)
+static int make_room(struct strings *s)
 {
-	return (uint32_t)XXH3_64bits(text, len) & (s->n_slot - 1);
-}
+	uint32_t cap_len = s->cap;
 
-static int grow(struct strings *s)
-{
-	if (s->n == s->cap) {
-		uint32_t cap = s->cap ? 2 * s->cap : 64;
-		char **t = realloc(s->text, cap * sizeof(*t));
-		uint32_t *l;
-
-		if (!t)
-			return -1;
-		s->text = t;
-		l = realloc(s->len, cap * sizeof(*l));
-		if (!l)
-			return -1;
-		s->len = l;
-		s->cap = cap;
-	}
-	if (2 * (s->n + 1) > s->n_slot) {
-		uint32_t *slot = calloc(2ull * s->n_slot, sizeof(*slot));
-
-		if (!slot)
-			return -1;
-		free(s->slot);
-		s->slot = slot;
-		s->n_slot *= 2;
-		for (uint32_t i = 0; i < s->n; i++) {
-			uint32_t at = first_slot(s, s->text[i], s->len[i]);
-
-			while (slot[at])
-				at = (at + 1) & (s->n_slot - 1);
-			slot[at] = i + 1;
-		}
-	}
-	return 0;
+	return ARRAY_ROOM(s->len, cap_len, s->n + 1) != 0 || ARRAY_ROOM(s->text, s->cap, s->n + 1) != 0 ? -1 : 0;
 }
 
 uint32_t strings_put(struct strings *s, const char *text, size_t len)
 {
-	uint32_t at = first_slot(s, text, len);
+	uint64_t hash = XXH3_64bits(text, len);
+	uint32_t at, i;
 
-	for (; s->slot[at]; at = (at + 1) & (s->n_slot - 1)) {
-		uint32_t i = s->slot[at] - 1;
-
+	HASH_TABLE_FOR_EACH(&s->number, hash, at, i)
 		if (s->len[i] == len && !memcmp(s->text[i], text, len))
 			return i;
-	}
-	if (s->bytes > s->limit || len > s->limit - s->bytes || s->n == UINT32_MAX / 4 || grow(s) < 0)
+	if (s->bytes > s->limit || len > s->limit - s->bytes || s->n == UINT32_MAX / 4 || make_room(s) < 0)
 		return UINT32_MAX;
 	s->text[s->n] = malloc(len + 1);
 	if (!s->text[s->n])
 		return UINT32_MAX;
+	if (hash_table_add(&s->number, hash, s->n) < 0) {
+		free(s->text[s->n]);
+		return UINT32_MAX;
+	}
 	memcpy(s->text[s->n], text, len);
 	s->text[s->n][len] = '\0';
 	s->len[s->n] = (uint32_t)len;
 	s->bytes += len + 64;
-	at = first_slot(s, text, len);
-	while (s->slot[at])
-		at = (at + 1) & (s->n_slot - 1);
-	s->slot[at] = s->n + 1;
 	return s->n++;
 }

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/hash_table.h"
+
 struct memory_block;
 
 struct memory {
@@ -29,8 +31,7 @@ struct strings {
 	char **text;
 	uint32_t *len;
 	uint32_t n, cap;
-	uint32_t *slot; /* number + 1 */
-	uint32_t n_slot;
+	struct hash_table number; /* by text */
 	size_t bytes, limit;
 };
 

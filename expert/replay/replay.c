@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "expert/replay/replay_impl.h"
 
 #define MAX_NODES  (1u << 20)
@@ -158,15 +159,8 @@ static int gather(struct replay *p, uint32_t rank)
 
 		if (!s)
 			continue;
-		if (p->n_ending == p->cap_ending) {
-			uint32_t cap = p->cap_ending ? 2 * p->cap_ending : 16;
-			struct replay_ending *more = realloc(p->ending, cap * sizeof(*more));
-
-			if (!more)
-				return -1;
-			p->ending = more;
-			p->cap_ending = cap;
-		}
+		if (ARRAY_ROOM(p->ending, p->cap_ending, p->n_ending + 1) != 0)
+			return -1;
 		p->ending[p->n_ending++] = (struct replay_ending){
 			&k->part[i], s, held_up(k, &k->part[i]), marks_problems(&p->report->marks, rank, k->part[i].event)};
 	}
@@ -338,16 +332,8 @@ static int begin_call(struct replay *p, uint32_t rank, const struct pending *x)
 
 static int add_part(struct replay_rank *k, struct replay_part x)
 {
-	uint32_t cap = k->cap_part ? 2 * k->cap_part : 8;
-
-	if (k->n_part == k->cap_part) {
-		struct replay_part *part = realloc(k->part, cap * sizeof(*part));
-
-		if (!part)
-			return -1;
-		k->part = part;
-		k->cap_part = cap;
-	}
+	if (ARRAY_ROOM(k->part, k->cap_part, k->n_part + 1) != 0)
+		return -1;
 	k->part[k->n_part++] = x;
 	k->due = x.done_event < k->due ? x.done_event : k->due;
 	return 0;
@@ -369,22 +355,11 @@ int replay_part_add(struct replay *p, uint32_t rank, const struct pending *x, st
 /* Which message of its channel. -1 without memory. */
 static int64_t ordinal(struct replay *p, uint32_t channel, bool sends)
 {
-	if (channel >= p->n_channel) {
-		uint32_t n = p->n_channel ? p->n_channel : 64;
-		uint64_t *sent, *posted;
+	uint32_t n_sent = p->n_channel;
 
-		while (n <= channel)
-			n *= 2;
-		sent = realloc(p->sent, n * sizeof(*sent));
-		p->sent = sent ? sent : p->sent;
-		posted = realloc(p->posted, n * sizeof(*posted));
-		p->posted = posted ? posted : p->posted;
-		if (!sent || !posted)
-			return -1;
-		memset(sent + p->n_channel, 0, (n - p->n_channel) * sizeof(*sent));
-		memset(posted + p->n_channel, 0, (n - p->n_channel) * sizeof(*posted));
-		p->n_channel = n;
-	}
+	if (ARRAY_ROOM_ZEROED(p->sent, n_sent, channel + 1ull) != 0 ||
+	    ARRAY_ROOM_ZEROED(p->posted, p->n_channel, channel + 1ull) != 0)
+		return -1;
 	return (int64_t)(sends ? p->sent : p->posted)[channel]++;
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "expert/replay/replay_impl.h"
 
 #define KEY_WINDOW  (4ull << 60) /* of nodes; 2 and 3 are replay.c's */
@@ -213,15 +214,8 @@ static int asker_push(struct replay_windows *w, const struct asker *a)
 {
 	uint32_t i = w->n_asker;
 
-	if (i == w->cap_asker) {
-		uint32_t cap = i ? 2 * i : 64;
-		struct asker *more = realloc(w->asker, cap * sizeof(*more));
-
-		if (!more)
-			return -1;
-		w->asker = more;
-		w->cap_asker = cap;
-	}
+	if (ARRAY_ROOM(w->asker, w->cap_asker, i + 1) != 0)
+		return -1;
 	w->asker[w->n_asker++] = *a;
 	for (; i && w->asker[(i - 1) / 2].leave_ns > w->asker[i].leave_ns; i = (i - 1) / 2)
 		swap(&w->asker[i], &w->asker[(i - 1) / 2]);

@@ -4,8 +4,9 @@
 
 #include <stdlib.h>
 
+#include "common/array.h"
+
 #define FIRST_SLOTS (1u << 10)
-#define FIRST_MARKS (1u << 10)
 #define EVENT_BITS  36
 #define RANK_BITS   21
 #define BLOCK_BITS  3 /* events of a block */
@@ -60,18 +61,6 @@ static bool grow_slots(struct problem_marks *m)
 	return true;
 }
 
-static bool grow_marks(struct problem_marks *m)
-{
-	uint32_t cap = m->cap ? 2 * m->cap : FIRST_MARKS;
-	struct problem_mark *mark = m->n < MARKS_MAX ? realloc(m->mark, cap * sizeof(*mark)) : NULL;
-
-	if (!mark)
-		return false;
-	m->mark = mark;
-	m->cap = cap;
-	return true;
-}
-
 static struct problem_mark *mark_of(const struct problem_marks *m, const struct marks_block *b, uint32_t problem, uint64_t event)
 {
 	for (uint32_t i = b->first; i; i = m->mark[i - 1].next)
@@ -95,7 +84,7 @@ static int add(struct problem_marks *m, uint32_t problem, uint32_t rank, uint64_
 		mark->ns += ns;
 		return 0;
 	}
-	if (m->n == m->cap && !grow_marks(m))
+	if (m->n >= MARKS_MAX || ARRAY_ROOM(m->mark, m->cap, m->n + 1) != 0)
 		return -1;
 	m->n_block += !b->key;
 	m->mark[m->n++] = (struct problem_mark){.ns = ns, .next = b->first, .problem = (uint8_t)problem, .event = place_of(event)};

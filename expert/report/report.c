@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 #define MAX_PLACES 4096 /* of a problem */
 #define MAX_AT_ONCE 8   /* different ones of one finding */
 
@@ -40,15 +42,8 @@ static struct report_problem *problem_of(struct report *r, uint32_t name)
 	for (uint32_t i = 0; i < r->n_problem; i++)
 		if (r->problem[i].name == name)
 			return &r->problem[i];
-	if (r->n_problem == r->cap_problem) {
-		uint32_t cap = r->cap_problem ? 2 * r->cap_problem : 16;
-		struct report_problem *p = realloc(r->problem, cap * sizeof(*p));
-
-		if (!p)
-			return NULL;
-		r->problem = p;
-		r->cap_problem = cap;
-	}
+	if (ARRAY_ROOM(r->problem, r->cap_problem, r->n_problem + 1) != 0)
+		return NULL;
 	r->problem[r->n_problem] = (struct report_problem){.name = name};
 	return &r->problem[r->n_problem++];
 }
@@ -213,15 +208,8 @@ static int find_place(struct report *r, struct report_problem *p, const struct r
 	*at = i;
 	if (i < p->n_place || i == MAX_PLACES)
 		return 0;
-	if (i == p->cap_place) {
-		uint32_t cap = p->cap_place ? 2 * p->cap_place : 8;
-		struct report_place *q = realloc(p->place, cap * sizeof(*q));
-
-		if (!q)
-			return -1;
-		p->place = q;
-		p->cap_place = cap;
-	}
+	if (ARRAY_ROOM(p->place, p->cap_place, i + 1) != 0)
+		return -1;
 	p->place[i] = *place;
 	p->place[i].ranks = calloc(trace_n_ranks(r->t) / 8 + 1, 1);
 	if (!p->place[i].ranks)

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <xxhash.h>
 
+#include "common/array.h"
 #include "model/api/place.h"
 #include "model/api/session.h"
 
@@ -38,41 +39,13 @@ void run_log_free(struct run_log *l)
 
 /* ---- rows of a run ---- */
 
-static void *grown(void *p, size_t n, size_t *cap, size_t more, size_t size)
-{
-	size_t want = *cap ? *cap : 64;
-
-	while (want < n + more)
-		want *= 2;
-	p = realloc(p, want * size);
-	if (p)
-		*cap = want;
-	return p;
-}
-
 static int row_room(struct run_log *l, uint32_t n_values)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap;
-		uint64_t *ticks = grown(l->ticks, l->n, &cap, 1, sizeof(*ticks));
-		uint32_t *point;
+	size_t cap_ticks = l->cap;
 
-		if (!ticks)
-			return -1;
-		l->ticks = ticks;
-		point = realloc(l->point, cap * sizeof(*point));
-		if (!point)
-			return -1;
-		l->point = point;
-		l->cap = cap;
-	}
-	if (l->n_values + n_values > l->values_cap) {
-		double *value = grown(l->value, l->n_values, &l->values_cap, n_values, sizeof(*value));
-
-		if (!value)
-			return -1;
-		l->value = value;
-	}
+	if (ARRAY_ROOM(l->ticks, cap_ticks, l->n + 1) != 0 || ARRAY_ROOM(l->point, l->cap, l->n + 1) != 0 ||
+	    ARRAY_ROOM(l->value, l->values_cap, l->n_values + n_values) != 0)
+		return -1;
 	return 0;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Open addressing with linear probes, at most half full: see map.h. */
+/* See map.h. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "model/induce/map.h"
 
 static uint32_t hash(uint64_t x)
@@ -14,69 +15,38 @@ static uint32_t hash(uint64_t x)
 	return (uint32_t)(x ^ (x >> 32));
 }
 
-static int grow(struct map *m)
-{
-	uint32_t cap = m->cap ? m->cap * 2 : 64;
-	uint64_t *key;
-	uint32_t *slot;
-
-	if (m->cap >= 1u << 30)
-		return -1;
-	key = realloc(m->key, cap / 2 * sizeof(*key));
-	if (!key)
-		return -1;
-	m->key = key;
-	slot = calloc(cap, sizeof(*slot));
-	if (!slot)
-		return -1;
-	for (uint32_t i = 0; i < m->n; i++) {
-		uint32_t h = hash(m->key[i]) & (cap - 1);
-
-		while (slot[h])
-			h = (h + 1) & (cap - 1);
-		slot[h] = i + 1;
-	}
-	free(m->slot);
-	m->slot = slot;
-	m->cap = cap;
-	return 0;
-}
-
 uint32_t map_get(const struct map *m, uint64_t key)
 {
-	if (!m->cap)
-		return MAP_NONE;
-	for (uint32_t h = hash(key) & (m->cap - 1); m->slot[h]; h = (h + 1) & (m->cap - 1))
-		if (m->key[m->slot[h] - 1] == key)
-			return m->slot[h] - 1;
+	uint32_t at, i;
+
+	HASH_TABLE_FOR_EACH(&m->place, hash(key), at, i)
+		if (m->key[i] == key)
+			return i;
 	return MAP_NONE;
 }
 
 uint32_t map_put(struct map *m, uint64_t key)
 {
-	uint32_t h;
+	uint32_t i = map_get(m, key);
 
-	if (m->n == m->cap / 2 && grow(m) < 0)
+	if (i != MAP_NONE)
+		return i;
+	if (ARRAY_ROOM(m->key, m->cap, m->n + 1) != 0 || hash_table_add(&m->place, hash(key), m->n) < 0)
 		return MAP_NONE;
-	for (h = hash(key) & (m->cap - 1); m->slot[h]; h = (h + 1) & (m->cap - 1))
-		if (m->key[m->slot[h] - 1] == key)
-			return m->slot[h] - 1;
 	m->key[m->n] = key;
-	m->slot[h] = ++m->n;
-	return m->n - 1;
+	return m->n++;
 }
 
 void map_reset(struct map *m)
 {
-	if (m->slot)
-		memset(m->slot, 0, m->cap * sizeof(*m->slot));
+	hash_table_clear(&m->place);
 	m->n = 0;
 }
 
 void map_free(struct map *m)
 {
 	free(m->key);
-	free(m->slot);
+	hash_table_free(&m->place);
 	*m = (struct map){0};
 }
 

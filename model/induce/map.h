@@ -6,12 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/hash_table.h"
+
 #define MAP_NONE UINT32_MAX
 
 struct map {
-	uint64_t *key;	 /* by place */
-	uint32_t *slot;	 /* place + 1, or 0 */
-	uint32_t n, cap; /* cap slots, a power of two */
+	uint64_t *key;           /* by place */
+	uint32_t n, cap;
+	struct hash_table place; /* by key */
 };
 
 /* Place of the key, which is added where it is new; MAP_NONE without memory. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "model/induce/flow.h"
 #include "model/induce/map.h"
 #include "model/induce/model.h"
@@ -81,24 +82,10 @@ struct pairing {
 
 static int pairing_note(struct pairing *p, uint32_t caller, uint32_t back)
 {
-	uint32_t at = map_put(&p->callers, caller), n = p->callers.n;
+	uint32_t at = map_put(&p->callers, caller), n = p->callers.n, cap_returns = p->cap;
 
-	if (at == MAP_NONE)
+	if (at == MAP_NONE || ARRAY_ROOM(p->returns, cap_returns, n) != 0 || ARRAY_ROOM_ZEROED(p->calls, p->cap, n) != 0)
 		return -1;
-	if (n > p->cap) {
-		uint32_t cap = p->cap ? p->cap * 2 : 16;
-		uint32_t *returns = realloc(p->returns, cap * sizeof(*returns)), *calls;
-
-		if (!returns)
-			return -1;
-		p->returns = returns;
-		calls = realloc(p->calls, cap * sizeof(*calls));
-		if (!calls)
-			return -1;
-		memset(calls + p->cap, 0, (cap - p->cap) * sizeof(*calls));
-		p->calls = calls;
-		p->cap = cap;
-	}
 	if (!p->calls[at])
 		p->returns[at] = back;
 	p->calls[at]++;
@@ -229,30 +216,16 @@ static int region_find(const struct flow *f, const struct topology *t, const str
 
 static int put_step(struct flow *f, struct flow_step s)
 {
-	if (f->n_steps == f->steps_cap) {
-		size_t cap = f->steps_cap ? f->steps_cap * 2 : 256;
-		struct flow_step *p = realloc(f->step, cap * sizeof(*p));
-
-		if (!p)
-			return -1;
-		f->step = p;
-		f->steps_cap = cap;
-	}
+	if (ARRAY_ROOM(f->step, f->steps_cap, f->n_steps + 1) != 0)
+		return -1;
 	f->step[f->n_steps++] = s;
 	return 0;
 }
 
 static int put_walk(struct flow *f, struct flow_walk w)
 {
-	if (f->n_walks == f->walks_cap) {
-		uint32_t cap = f->walks_cap ? f->walks_cap * 2 : 64;
-		struct flow_walk *p = realloc(f->walk, cap * sizeof(*p));
-
-		if (!p)
-			return -1;
-		f->walk = p;
-		f->walks_cap = cap;
-	}
+	if (ARRAY_ROOM(f->walk, f->walks_cap, f->n_walks + 1) != 0)
+		return -1;
 	f->walk[f->n_walks++] = w;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "model/induce/rules.h"
 
 #define AGAIN_BITS   2.0
@@ -21,15 +22,8 @@ uint32_t rules_feature(struct rules_features *f, uint8_t op, uint32_t a, uint32_
 
 	if (at == MAP_NONE)
 		return MODEL_NONE;
-	if (at >= f->cap) {
-		uint32_t cap = f->cap ? f->cap * 2 : 64;
-		struct model_feature *p = realloc(f->feature, cap * sizeof(*p));
-
-		if (!p)
-			return MODEL_NONE;
-		f->feature = p;
-		f->cap = cap;
-	}
+	if (ARRAY_ROOM(f->feature, f->cap, at + 1) != 0)
+		return MODEL_NONE;
 	f->feature[at] = (struct model_feature){op, a, b};
 	return at;
 }

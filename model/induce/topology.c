@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "model/induce/map.h"
 #include "model/induce/model.h"
 #include "model/induce/topology.h"
@@ -28,16 +29,8 @@ static int arcs_collect(struct topology *t, const struct flow *f, struct map *ma
 
 			if (place == MAP_NONE)
 				return -1;
-			if (place >= cap) {
-				uint32_t more = cap ? cap * 2 : 64;
-				uint64_t *p = realloc(*seen, more * sizeof(*p));
-
-				if (!p)
-					return -1;
-				memset(p + cap, 0, (more - cap) * sizeof(*p));
-				*seen = p;
-				cap = more;
-			}
+			if (ARRAY_ROOM_ZEROED(*seen, cap, place + 1) != 0)
+				return -1;
 			(*seen)[place]++;
 			u = v;
 		}
@@ -154,16 +147,13 @@ static void parts_from(struct parts *p, const struct topology *t, uint32_t root,
 
 static int loop_add(struct topology *t, uint32_t header, const uint8_t *has)
 {
-	struct topology_loop *p;
 	struct topology_loop *l;
 
 	if (t->n_loops == LOOPS_MAX)
 		return 0;
-	p = realloc(t->loop, (t->n_loops + 1) * sizeof(*p));
-	if (!p)
+	if (ARRAY_ROOM(t->loop, t->loops_cap, t->n_loops + 1) != 0)
 		return -1;
-	t->loop = p;
-	l = &p[t->n_loops];
+	l = &t->loop[t->n_loops];
 	*l = (struct topology_loop){.header = header, .has = malloc(t->n_nodes)};
 	if (!l->has)
 		return -1;

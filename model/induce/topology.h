@@ -25,7 +25,7 @@ struct topology_counter {
 	uint32_t level;	     /* 0: innermost loop; the counter that counts from the beginning has the highest level */
 };
 struct topology {
-	uint32_t n_nodes, n_arcs, n_loops, n_counters;
+	uint32_t n_nodes, n_arcs, n_loops, loops_cap, n_counters;
 	struct topology_arc *arc; /* by node they leave, in order of first passage */
 	uint32_t *first;	  /* n_nodes + 1: arcs first[u] .. first[u + 1] - 1 leave u */
 	struct topology_loop *loop; /* inner ones after outer ones */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "model/inputs/feature.h"
 #include "trace/format/event.h"
 
@@ -21,15 +22,10 @@ static void add(struct list *l, uint8_t op, uint32_t d, uint32_t i, uint32_t v, 
 {
 	struct feature *f;
 
-	if (l->n == l->cap) {
-		l->cap = l->cap ? 2 * l->cap : 64;
-		f = realloc(l->f, l->cap * sizeof(*f));
-		if (!f) {
-			l->failed = true;
-			l->n = 0;
-			return;
-		}
-		l->f = f;
+	if (ARRAY_ROOM(l->f, l->cap, l->n + 1) != 0) {
+		l->failed = true;
+		l->n = 0;
+		return;
 	}
 	f = &l->f[l->n++];
 	*f = (struct feature){.op = op, .d = (uint8_t)d, .i = (uint8_t)i, .v = (uint8_t)v, .w = (uint8_t)w};

@@ -7,6 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "common/array.h"
 #include "model/inputs/pattern.h"
 #include "trace/functions.h"
 
@@ -70,13 +71,8 @@ static int new_pattern(struct look *l, const struct call_view *v, const struct t
 	struct pattern *p;
 	char *name;
 
-	if (s->n == s->cap) {
-		s->cap = s->cap ? 2 * s->cap : 64;
-		p = realloc(s->pattern, s->cap * sizeof(*p));
-		if (!p)
-			return -1;
-		s->pattern = p;
-	}
+	if (ARRAY_ROOM(s->pattern, s->cap, s->n + 1) != 0)
+		return -1;
 	p = &s->pattern[s->n++];
 	*p = (struct pattern){.fn = sig->fn, .n_value = v->n, .why = never(sig->fn)};
 	p->site = sig->site < l->rank->defs.n_site ? l->map.site[sig->site] : 0;
@@ -359,14 +355,8 @@ static int see_call(struct look *l, uint32_t sym, struct pattern_sum *sum, const
 		l->set->pattern[pattern].why = "has too many values";
 		return 0;
 	}
-	if (l->play.n_request > l->n_slots) {
-		int64_t *slots = realloc(l->slots, l->play.n_request * sizeof(*slots));
-
-		if (!slots)
-			return err_set(l->err, "no memory for requests");
-		l->slots = slots;
-		l->n_slots = l->play.n_request;
-	}
+	if (ARRAY_ROOM(l->slots, l->n_slots, l->play.n_request) != 0)
+		return err_set(l->err, "no memory for requests");
 	if (l->proving)
 		prove_call(l, pattern, sym, n);
 	else if (learn_call(l, pattern, l->val) < 0)

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "model/inputs/pattern.h"
 #include "trace/functions.h"
 
-#define REQUESTS_FIRST 16u
 
 int pattern_play_begin(struct pattern_play *p, struct pattern_set *set, uint32_t ranks)
 {
@@ -94,19 +94,8 @@ static int use_slot(struct pattern_play *p, int64_t slot, uint32_t pattern)
 		return 0;
 	if (slot < 0 || slot >= PATTERN_REQUESTS)
 		return -1;
-	if (slot >= p->n_request) {
-		uint32_t n = p->n_request ? p->n_request : REQUESTS_FIRST;
-		struct pattern_request *r;
-
-		while (n <= slot)
-			n *= 2;
-		r = realloc(p->request, n * sizeof(*r));
-		if (!r)
-			return -1;
-		memset(r + p->n_request, 0, (n - p->n_request) * sizeof(*r));
-		p->request = r;
-		p->n_request = n;
-	}
+	if (ARRAY_ROOM_ZEROED(p->request, p->n_request, (size_t)slot + 1) != 0)
+		return -1;
 	p->request[slot] = (struct pattern_request){true, !persistent, persistent, pattern, ++p->age};
 	return 0;
 }

@@ -6,6 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "common/array.h"
 #include "model/inputs/predicted_comms.h"
 #include "trace/functions.h"
 
@@ -38,16 +39,9 @@ static int64_t new_comm(void *arg, uint32_t pattern)
 {
 	struct predicted_comms *c = arg;
 
-	if (c->n == c->cap) {
-		uint32_t cap = c->cap ? 2 * c->cap : 16;
-		struct predicted_comm *m = c->n < PREDICTED_COMMS_MAX ? realloc(c->made, cap * sizeof(*m)) : NULL;
-
-		if (!m) {
-			c->failed = true;
-			return TRACE_NULL;
-		}
-		c->made = m;
-		c->cap = cap;
+	if (c->n >= PREDICTED_COMMS_MAX || ARRAY_ROOM(c->made, c->cap, c->n + 1) != 0) {
+		c->failed = true;
+		return TRACE_NULL;
 	}
 	c->made[c->n] = (struct predicted_comm){.pattern = pattern, .born = c->order++, .died = UINT64_MAX};
 	return FIRST_MADE + c->n++;
@@ -214,15 +208,8 @@ int predicted_members_add(struct predicted_members *m, const struct predicted_co
 		if (k == MAP_NONE)
 			return err_set(err, "no memory for communicators");
 		if (k == before) {
-			struct predicted_group *more = m->group;
-
-			if (k == m->cap) {
-				m->cap = m->cap ? 2 * m->cap : 64;
-				more = realloc(m->group, m->cap * sizeof(*more));
-				if (!more)
-					return err_set(err, "no memory for communicators");
-				m->group = more;
-			}
+			if (ARRAY_ROOM(m->group, m->cap, k + 1) != 0)
+				return err_set(err, "no memory for communicators");
 			m->group[k] = (struct predicted_group){.size = g->n, .rank = c->rank};
 		}
 		m->group[k].n++;

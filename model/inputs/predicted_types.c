@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "model/inputs/predicted_types.h"
 
 static int know(struct predicted_types *t, uint32_t n)
@@ -24,7 +25,6 @@ static int know(struct predicted_types *t, uint32_t n)
 static int name_one(struct predicted_types *t, const struct pattern_set *set, uint32_t index)
 {
 	const struct trace_type *was = &set->defs.type[index];
-	struct trace_type *new;
 	uint32_t *sub;
 
 	if (t->of[index] != PATTERN_NONE)
@@ -32,15 +32,8 @@ static int name_one(struct predicted_types *t, const struct pattern_set *set, ui
 	for (uint32_t i = 0; i < was->n_sub; i++)
 		if (name_one(t, set, was->sub[i]) < 0)
 			return -1;
-	if (t->n == t->cap) {
-		uint32_t cap = t->cap ? 2 * t->cap : 16;
-
-		new = realloc(t->type, cap * sizeof(*new));
-		if (!new)
-			return -1;
-		t->type = new;
-		t->cap = cap;
-	}
+	if (ARRAY_ROOM(t->type, t->cap, t->n + 1) != 0)
+		return -1;
 	sub = malloc((was->n_sub + 1u) * sizeof(*sub));
 	if (!sub)
 		return -1;

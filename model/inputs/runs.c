@@ -6,6 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "common/array.h"
 #include "model/inputs/runs.h"
 #include "skelgen/contract/contract.h"
 
@@ -121,13 +122,8 @@ static int add_kind(struct kinds *k, const struct trace_rank *rank, const uint32
 {
 	struct kind *p;
 
-	if (k->n == k->cap) {
-		k->cap = k->cap ? 2 * k->cap : 16;
-		p = realloc(k->kind, k->cap * sizeof(*p));
-		if (!p)
-			return err_set(k->err, "no memory");
-		k->kind = p;
-	}
+	if (ARRAY_ROOM(k->kind, k->cap, k->n + 1) != 0)
+		return err_set(k->err, "no memory");
 	p = &k->kind[k->n];
 	*p = (struct kind){.digest = digest};
 	if (stream ? contract_symbols(stream, rank->events.length, NULL, &p->tree, k->err)

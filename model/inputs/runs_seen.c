@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "model/inputs/runs.h"
 
 #define NO_CALL UINT32_MAX
@@ -62,15 +63,8 @@ static struct runs_way *add_way(struct runs *r, uint32_t from, uint32_t to)
 	uint32_t *first = &r->way_behind[from];
 	struct runs_way *w;
 
-	if (r->n_ways == r->ways_cap) {
-		uint32_t cap = r->ways_cap ? 2 * r->ways_cap : 64;
-
-		w = realloc(r->way, cap * sizeof(*w));
-		if (!w)
-			return NULL;
-		r->way = w;
-		r->ways_cap = cap;
-	}
+	if (ARRAY_ROOM(r->way, r->ways_cap, r->n_ways + 1) != 0)
+		return NULL;
 	w = &r->way[r->n_ways];
 	*w = (struct runs_way){from, to, arena_alloc(r->arena, r->n_points, sizeof(*w->seen)), *first};
 	if (!w->seen)

@@ -6,6 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "common/array.h"
 #include "model/inputs/runs.h"
 
 #define TAGS_MAX 8 /* tags of a place; more tags do not name kinds of messages */
@@ -60,16 +61,8 @@ static struct place *place_of(struct places *p, uint64_t key)
 
 	if (i == MAP_NONE)
 		return NULL;
-	if (i >= p->cap) {
-		uint32_t cap = p->cap ? 2 * p->cap : 64;
-		struct place *more = realloc(p->place, cap * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		memset(more + p->cap, 0, (cap - p->cap) * sizeof(*more));
-		p->place = more;
-		p->cap = cap;
-	}
+	if (ARRAY_ROOM_ZEROED(p->place, p->cap, i + 1) != 0)
+		return NULL;
 	return &p->place[i];
 }
 
