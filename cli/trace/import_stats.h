@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Statistics of an imported trace, as the program of paper 002 prints them: marks per processor and state. */
+/*
+ * Statistics of an imported trace, marks per processor and state, as the program of Orlov (2017, cited in
+ * trace/tiles/tiles.h) prints them.
+ */
 #ifndef PRECEDENT_CLI_IMPORT_STATS_H
 #define PRECEDENT_CLI_IMPORT_STATS_H
 

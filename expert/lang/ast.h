@@ -7,7 +7,10 @@
  *   declare problem for T                   a rule of one pattern that asserts the observation `problem`
  *   defstruct, defrule                      unchanged
  *
- * Everything lies in the memory of the rule base. Source: papers 001 (sections 2.5, 2.6) and 003.
+ * Everything lies in the memory of the rule base. Sources, by A. V. Dergunov, in Russian: the paper on the
+ * expert method of Performance Expert, sections 2.5 and 2.6 (`declare`); "A declarative approach to automating the
+ * detection of causes of performance loss of MPI applications" (`defstruct`, `defrule`). His thesis has both: "Models,
+ * methods and means of knowledge representation to raise the performance of MPI applications", Nizhny Novgorod, 2012.
  */
 #ifndef PRECEDENT_EXPERT_AST_H
 #define PRECEDENT_EXPERT_AST_H

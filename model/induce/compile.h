@@ -2,8 +2,8 @@
 /*
  * Models as C in a shared object. The C code does the same operations in the same order as the interpreter, so that
  * both give the same results bit for bit. The shared object is code. It is for processes of the user who made it, in a
- * directory that nobody else can write to. A daemon must never load it. Four functions, as in paper 000: place (bytes
- * of state), initialise, call, de-initialise.
+ * directory that nobody else can write to. A daemon must never load it. Four functions, as in Pekunov (cited in
+ * model.h): place (bytes of state), initialise, call, de-initialise.
  */
 #ifndef PRECEDENT_MODEL_INDUCE_COMPILE_H
 #define PRECEDENT_MODEL_INDUCE_COMPILE_H

@@ -3,7 +3,7 @@
  * Pairs of conditions, for arcs that no single condition can tell from the others. The first condition picks rows: a
  * column, or its remainder, on one side of a value or equal to a value. The second condition is the best one on those
  * rows by discriminativity, as for all rows. A pair must save more bits than it costs. The margin pays for the number
- * of pairs that are tried. Paper 000, section on the induction of transition rules, tries one condition at a time. A
+ * of pairs that are tried. Pekunov (cited in model.h) induces transition rules by trying one condition at a time. A
  * list of such conditions (rules.h) can express a conjunction if each part excludes rows by itself. It cannot if only
  * both parts together exclude rows. See rules.h.
  */

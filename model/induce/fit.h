@@ -3,8 +3,8 @@
  * Fits functions of time and data to rows, in three steps. The first step tries exact functions: a constant, a line,
  * linear, quadratic. Coefficients become fractions if those fit as well. The second step adds terms by their
  * correlation with the residual, fits them by least squares and takes the error on folds left out. The third step tries
- * polynomials by GMDH, and keeps them if their error is smaller. Source: paper 000, parametrisation of rules
- * (correlation selection, least squares, GMDH).
+ * polynomials by GMDH, and keeps them if their error is smaller. Source: Pekunov (cited in model.h),
+ * parametrisation of rules (correlation selection, least squares, GMDH).
  */
 #ifndef PRECEDENT_MODEL_INDUCE_FIT_H
 #define PRECEDENT_MODEL_INDUCE_FIT_H

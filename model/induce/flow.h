@@ -2,8 +2,8 @@
 /*
  * The journal as walks over nodes. The program has one walk per run. A procedure that was taken out has a flow of its
  * own, with one walk per call. In the caller, a calling node replaces the procedure; each way of calling has a calling
- * node of its own. Source: paper 000, analysis for procedures: a subgraph whose entering and leaving arcs carry
- * pairwise equal values of the variables that it does not modify.
+ * node of its own. Source: Pekunov (cited in model.h), analysis for procedures: a subgraph whose entering and leaving
+ * arcs carry pairwise equal values of the variables that it does not modify.
  */
 #ifndef PRECEDENT_MODEL_INDUCE_FLOW_H
 #define PRECEDENT_MODEL_INDUCE_FLOW_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Interpretation of a model: the calendar of events and the mailbox of paper 000. Every run is bounded. A run that does
- * not end is an error; the message says where the run was. Models with chance are run repeatedly, and the times of the
- * largest cluster are averaged.
+ * Interpretation of a model: the calendar of events and the mailbox of Pekunov (cited in model.h). Every run is
+ * bounded. A run that does not end is an error; the message says where the run was. Models with chance are run
+ * repeatedly, and the times of the largest cluster are averaged.
  */
 #ifndef PRECEDENT_MODEL_INDUCE_INTERPRET_H
 #define PRECEDENT_MODEL_INDUCE_INTERPRET_H

@@ -4,7 +4,7 @@
  * name. A run has the values of its inputs and a list of rows in the order of execution. A row is a control point, a
  * time and the variables. All values are doubles, so whole numbers are exact up to 2^53. An input named "rank" is the
  * rank's number, and an input named "ranks" is the number of ranks. So neighbours on a ring are tried as features.
- * Source: paper 000, the journal of execution A^ks.
+ * Source: Pekunov (cited in model.h), the journal of execution A^ks.
  */
 #ifndef PRECEDENT_MODEL_INDUCE_JOURNAL_H
 #define PRECEDENT_MODEL_INDUCE_JOURNAL_H

@@ -13,7 +13,9 @@
  *   5. The counters that the arc initialises become zero.
  *   6. The node at the end of the arc becomes active: within the event for a main arc, in a next event for an
  *      information arc, which closes a cycle.
- * Source: paper 000 (object-event models). MODEL_ATOM_ABOVE adds exits that depend on inputs, which the paper lacks.
+ * Source: V. V. Pekunov, "Program metalayer: object-event modelling of the algorithm, of data and of functional
+ * characteristics. Concept. Application in parallel programming" (in Russian). MODEL_ATOM_ABOVE adds exits that depend
+ * on inputs, which the paper lacks.
  */
 #ifndef PRECEDENT_MODEL_INDUCE_MODEL_H
 #define PRECEDENT_MODEL_INDUCE_MODEL_H

@@ -4,10 +4,10 @@
  * lists are made in different ways, and the shortest list is kept. Every atom that is tried holds on rows of one arc
  * only.
  *
- * Paper 000 takes the variable of the greatest discriminativity d = alpha P + beta card(G \ U), beta > alpha. The paper
- * covers the values of this variable by single values and progressions. Here an atom must save more bits than it costs.
- * Saved bits: the choices of the rows that the atom decides. Cost: the atom's features and numbers. So a list of values
- * that only repeats the journal is refused. d decides between equals.
+ * Pekunov (cited in model.h) takes the variable of the greatest discriminativity d = alpha P + beta card(G \ U), beta >
+ * alpha. The paper covers the values of this variable by single values and progressions. Here an atom must save more
+ * bits than it costs. Saved bits: the choices of the rows that the atom decides. Cost: the atom's features and
+ * numbers. So a list of values that only repeats the journal is refused. d decides between equals.
  *
  * Beyond the paper:
  *   - exact thresholds: rational functions of inputs, counters and variables

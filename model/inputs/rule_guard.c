@@ -2,8 +2,9 @@
 /*
  * Whether something happens, as a condition of the features of a place: see rule.h. A condition that holds at every
  * point where the thing happens is a candidate. If a candidate holds at no other point, it is the rule. Otherwise two
- * candidates that together exclude all other points are the rule. Paper 000 covers disjuncts one by one. Here every
- * pair is tried, because the best single candidate need not be part of the right pair.
+ * candidates that together exclude all other points are the rule. Pekunov (cited in model/induce/model.h) covers
+ * disjuncts one by one. Here every pair is tried, because the best single candidate need not be part of the right
+ * pair.
  */
 #include <stdlib.h>
 #include <string.h>

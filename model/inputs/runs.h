@@ -4,7 +4,8 @@
  * points; equal ranks are contracted once. Then the trees are merged like the trees of one run's ranks (merge.h). Four
  * things are kept by rank and run: loop counts, passed nodes, values of calls, and times. They are the aligned journals
  * for learning rules, without one row for every event. The merged tree is proved to expand to every rank's events.
- * Source: paper 000 (journals), paper 004, section 2.2 (merging).
+ * Source: Pekunov (cited in model/induce/model.h), journals; Zhang, Zhang, Zhang 2010 (cited in skelgen/merge/merge.h),
+ * section 2.2, merging.
  */
 #ifndef PRECEDENT_MODEL_INPUTS_RUNS_H
 #define PRECEDENT_MODEL_INPUTS_RUNS_H

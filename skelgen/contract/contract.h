@@ -2,8 +2,8 @@
 /*
  * Loop contraction: a string of event symbols becomes a tree of loops whose expansion is that string exactly.
  * Maximal repetitions are contracted longest first, then leftmost, until none is left. Loop bodies are
- * contracted in the same way. Source: Zhang, Cheng, Subhlok, "DwarfCode: a performance prediction tool for
- * parallel applications", IEEE Trans. Computers 65(2), 2016, section 3.
+ * contracted in the same way. Source: Zhang W., Zhang H., Zhang Y., "Parallel job performance prediction based on
+ * the case reconstruction", Journal of Software 21(Suppl. 1), 2010, section 3.
  *
  * A tree is a true tree: every node has one parent, so that a leaf's index stands for one place in the
  * program. Nodes are in preorder (a child's index is larger than its parent's); loops nest at most
@@ -55,7 +55,7 @@ int contract_symbols(const uint32_t *sym, uint64_t n, const struct contract_opti
 /* Legal on a zeroed tree and on NULL; leaves the tree zeroed. */
 void contract_tree_free(struct contract_tree *tree);
 
-/* Length as Zhang, Cheng and Subhlok count it: the symbols as written, without brackets and counts. */
+/* Length as Zhang, Zhang and Zhang count it: the symbols as written, without brackets and counts. */
 uint64_t contract_tree_length(const struct contract_tree *tree);
 
 struct contract_frame {

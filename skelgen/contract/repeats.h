@@ -5,8 +5,7 @@
  *   REPEATS_LYNDON        next smaller suffixes under both orders of the symbols give every Lyndon root
  *                         (Bannai et al., "The runs theorem", SIAM J. Comput. 2017); 8 bytes a symbol.
  *   REPEATS_SUFFIX_ARRAY  anchors j = 0 mod p and common extensions by suffix array, LCP and range minimum
- *                         (Zhang, Cheng, Subhlok, "DwarfCode", IEEE Trans. Computers 65(2), 2016, section
- *                         3.2); about 25 bytes a symbol.
+ *                         (Zhang, Zhang, Zhang 2010, cited in contract.h, sections 3.1 and 3.2); about 25 bytes a symbol.
  */
 #ifndef PRECEDENT_SKELGEN_CONTRACT_REPEATS_H
 #define PRECEDENT_SKELGEN_CONTRACT_REPEATS_H

@@ -5,8 +5,8 @@
  * own set of groups as a guard. The merge keeps the order of every group's events: dropping the nodes without a group
  * yields that group's tree.
  *
- * Source: Zhang, Cheng, Subhlok, "DwarfCode: a performance prediction tool for parallel applications", IEEE Trans.
- * Computers 65(2), 2016, section 2.2, algorithm 2. There, flat logs are merged; here, trees.
+ * Source: Zhang W., Zhang H., Zhang Y., "Parallel job performance prediction based on the case reconstruction",
+ * Journal of Software 21(Suppl. 1), 2010, section 2.2, algorithm 2. There, flat logs are merged; here, trees.
  */
 #ifndef PRECEDENT_SKELGEN_MERGE_MERGE_H
 #define PRECEDENT_SKELGEN_MERGE_MERGE_H

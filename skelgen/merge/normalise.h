@@ -4,7 +4,7 @@
  * Between ranks, two events are equal if they have the same key: function, call site, communicator, kind of datatype,
  * operation.
  *
- * The original order of events is kept. Zhang, Cheng and Subhlok ("DwarfCode", IEEE Trans. Computers 65(2), 2016,
+ * The original order of events is kept. Zhang, Zhang and Zhang (2010, cited in merge.h, section 2.2,
  * algorithm 1) sort adjacent sends before receives so that ranks agree. But reordering may deadlock, and it moves the
  * gaps. Here the alphabet makes ranks agree.
  */

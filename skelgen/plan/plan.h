@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Chooses the loops that a skeleton cuts, and their numbers of iterations, so that the skeleton runs within a time budget.
- * A loop is cut only if all ranks run it equally often at each of its executions. Message sizes are never changed.
+ * Chooses the loops that a skeleton cuts, and their numbers of iterations, so that the skeleton runs within a time
+ * budget. A loop is cut only if all ranks run it equally often at each of its executions. Message sizes are never
+ * changed.
  *
  *	T = T_prologue + sum (N / n) T_window + T_epilogue
  *
- * Source: Zhang, Cheng, Subhlok, "DwarfCode: a performance prediction tool for parallel applications", IEEE Trans.
- * Computers 65(2), 2016, section 4.
+ * Source: Zhang W., Zhang H., Zhang Y., "Parallel job performance prediction based on the case reconstruction",
+ * Journal of Software 21(Suppl. 1), 2010, section 4.
  */
 #ifndef PRECEDENT_SKELGEN_PLAN_PLAN_H
 #define PRECEDENT_SKELGEN_PLAN_PLAN_H

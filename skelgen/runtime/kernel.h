@@ -4,8 +4,8 @@
  * nanoseconds. A block of compute is a number of units of each. No kernel's work can be folded away: its values pass
  * through empty assembly. Values stay normal numbers, and are the same in every run.
  *
- * The shape is the amount of data that the classes of the second-level cache and beyond touch. It is chosen for the caches of
- * the traced machine and carried to the others: a program's data do not shrink with the cache either.
+ * The shape is the amount of data that the classes of the second-level cache and beyond touch. It is chosen for the
+ * caches of the traced machine and carried to the others: a program's data do not shrink with the cache either.
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_KERNEL_H
 #define PRECEDENT_SKELGEN_RUNTIME_KERNEL_H
@@ -44,7 +44,8 @@ uint64_t kernel_bytes(const struct kernel_shape *s, unsigned classes);
 /* Allocate and touch what these classes need; NULL without memory. */
 struct kernel *kernel_create(const struct kernel_shape *s, unsigned classes);
 void kernel_destroy(struct kernel *k);
-/* From now on integer work is an empty loop, as in paper 004: to show what it is worth as computation. */
+/* From now on integer work is an empty loop, as in Zhang, Zhang, Zhang 2010 (cited in skelgen/plan/plan.h), section 4.
+ * Shows what such a loop is worth as computation. */
 void kernel_be_empty(void);
 /* Do that many units of class c, which must be among those of the creation. */
 void kernel_run(struct kernel *k, int c, uint64_t units);

@@ -3,8 +3,8 @@
  * The merged program tree: one tree for all ranks. A node is a call (leaf), a loop or a sequence, each with the
  * set of ranks that execute it. Dropping the nodes without rank r and evaluating the rest at r yields rank r's
  * sequence of events exactly; skel_verify proves it.
- * Source: Zhang, Cheng, Subhlok, "DwarfCode: a performance prediction tool for parallel applications", IEEE Trans.
- * Computers 65(2), 2016, sections 2.2 (merging) and 3 (contraction).
+ * Source: Zhang W., Zhang H., Zhang Y., "Parallel job performance prediction based on the case reconstruction",
+ * Journal of Software 21(Suppl. 1), 2010, sections 2.2 (merging) and 3 (contraction).
  */
 #ifndef PRECEDENT_SKELGEN_TREE_TREE_H
 #define PRECEDENT_SKELGEN_TREE_TREE_H

@@ -7,15 +7,16 @@
 #   partial    the same by partial execution alone: the program itself under the tracer, stopped in its main loop
 #   both       by both, as precedentd has it where partial execution is on
 #   direct     what the partial execution there says alone: T_init + N/n T_loop + T_epi, where N/n is by number of iterations
-#   empty loop the program's time at home by the ratio of a skeleton whose computation is an empty loop, as paper 004 has it
+#   empty loop the program's time at home by the ratio of a skeleton whose computation is an empty loop,
+#              as in Zhang, Zhang, Zhang 2010
 #   kernels    the program's time at home x the mean slowdown of the calibrated kernels: a benchmark ratio
 #   clock      the program's time at home: the clocks are the same
 # The time of a program is that between MPI_Init and MPI_Finalize: launching it takes a second more or less, at random.
-# Results go to a file, a line each, so that the table can be made in pieces: what a sweep that was ended has measured stays,
-# and --fill goes on from there. What fails on one machine is a line as well, and no obstacle to the rest.
-# Programs are named by the first word: the three that do not fit into the cache are ft-large, mg-large and heat-large, those that
-# run for a minute or two lu-minutes, lammps-minutes and gromacs-minutes.
-# Usage: accuracy_machines.pl [--pairs N] [--fill] [--minutes M] [--seconds S] [--least S] [--ranks N] [--results FILE] [--programs A,B]
+# Results go to a file, a line each, so that the table can be made in pieces: what a sweep that was ended has measured
+# stays, and --fill goes on from there. What fails on one machine is a line as well, and no obstacle to the rest.
+# Programs are named by the first word: the three that do not fit into the cache are ft-large, mg-large and heat-large,
+# those that run for a minute or two lu-minutes, lammps-minutes and gromacs-minutes. Usage: accuracy_machines.pl
+# [--pairs N] [--fill] [--minutes M] [--seconds S] [--least S] [--ranks N] [--results FILE] [--programs A,B]
 #	[--machines A,B] [--small] [--all-runs]
 #	accuracy_machines.pl --table | --document FILE | --prune [--results FILE]
 #	accuracy_machines.pl --list

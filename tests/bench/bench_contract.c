@@ -5,7 +5,8 @@
  *   suffixes   the same with the suffix-array engine (skeleton --repeats suffix-array)
  *   greedy     the same without the shortcut for dominant loops and without the exhaustive search of short bodies
  *   array      greedy with the suffix-array engine
- *   paper      paper 004 as printed, with its mistakes corrected: two suffix arrays, two sparse tables, every anchor
+ *   paper      Zhang, Zhang, Zhang 2010 (cited in contract.h), mistakes corrected: two suffix arrays, two sparse tables,
+ *              every anchor
  *   window     greedy with a fixed window: loops of at most 64 symbols, left to right, to a fixpoint
  * and the ratio of their lengths to the exhaustive optimum on short random strings. Each run is a process of its own:
  * memory is the growth of its resident set above the string, speed is by processor time.
@@ -291,7 +292,7 @@ static uint64_t baseline_length(const uint32_t *s, uint32_t n, find_fn find)
 	return length;
 }
 
-/* ---- paper 004: suffix arrays of the text and of its reverse, a sparse table of minima for each ---- */
+/* ---- Zhang, Zhang, Zhang 2010, section 3: suffix arrays of the text and its reverse, each with a table of minima ---- */
 
 struct sparse {
 	uint32_t n, levels, *rank, **min;

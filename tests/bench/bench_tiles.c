@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of paper 002, both of its methods: parse a 14-column trace, form statistics.
+ * The table of Orlov (2017, cited in trace/tiles/tiles.h), section IV, both of its methods: parse a 14-column trace,
+ * form statistics.
  *  first: a two-dimensional array, a byte per processor and mark, and a list of exchanges; statistics from all cells;
  *  second: tiles of bounded size on disk (columns14_import), statistics from their summaries.
- * Both use the same parser, on a thread of its own. Runs take turns, each in a process of its own; medians of RUNS, and the greatest peak of
- * memory. Then what the tiles are for: statistics of the finished trace, and random windows.
+ * Both use the same parser, on a thread of its own. Runs take turns, each in a process of its own; medians of RUNS,
+ * and the greatest peak of memory. Then what the tiles are for: statistics of the finished trace, and random windows.
  * Inputs are generated in $TMPDIR and removed.
  *   bench_tiles [ROW ...]            rows 1 to 5 of the table, all of them without
  *   bench_tiles generate PROCESSORS MARKS [DENSITY [SEED]] > FILE

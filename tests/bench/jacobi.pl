@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The experiment of paper 001 (section 4) on the testbed's slow network: a Jacobi solver that computes before it sends. What
-# `precedent advise` says of it, and how much faster it is when the advice is followed and it sends first.
+# The experiment of Dergunov (Performance Expert, section 4) on the testbed's slow network: a Jacobi solver that
+# computes before it sends. What `precedent advise` says of it, and how much faster it is when the advice is followed
+# and it sends first.
 #
 #   jacobi.pl [--points 30000] [--rows 1000] [--iterations 60] [--pairs 5] [--partition slow] [--ranks 2] [--slow-cpu 100]
 #             [--eager BYTES] [--after send-first|send-test] [--json] [--keep]
@@ -9,14 +10,15 @@
 # What the second half of the advice is worth, MPI_Test between parts of the work, for messages above the eager limit:
 #   jacobi.pl --eager 65536 --after send-test --pairs 3 --iterations 40        (send-first is worth nothing there)
 #
-# Both variants run one after another, PAIRS times; the figure is the median of the ratios. What is possible at best follows
-# from C, the time without messages, and S, that without computing: (C + S) / max(C, S).
+# Both variants run one after another, PAIRS times; the figure is the median of the ratios. What is possible at best
+# follows from C, the time without messages, and S, that without computing: (C + S) / max(C, S).
 #
-# The slow nodes have processors of their own here (--slow-cpu 50: half of one, as they usually are: what ranks do while they
-# wait costs them quota), and links of 100 Mbit/s. These let the first 64 KiB pass at once when they were idle before, which
-# hides shorter messages whatever the program does: an edge of POINTS numbers of 8 bytes is to be longer. The MPI library is
-# told to send edges without a handshake (--eager), and the buffers of sockets hold them: else nothing travels while a rank
-# computes and is not in MPI. The testbed has its processors before all else that this machine does.
+# The slow nodes have processors of their own here (--slow-cpu 50: half of one, as they usually are: what ranks do
+# while they wait costs them quota), and links of 100 Mbit/s. These let the first 64 KiB pass at once when they were
+# idle before, which hides shorter messages whatever the program does: an edge of POINTS numbers of 8 bytes is to be
+# longer. The MPI library is told to send edges without a handshake (--eager), and the buffers of sockets hold them:
+# else nothing travels while a rank computes and is not in MPI. The testbed has its processors before all else that
+# this machine does.
 use strict;
 use warnings;
 use FindBin;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The Brusselator, x' = A + x^2 y - (B + 1) x, y' = B x - x^2 y, for every pair of initial values of a matrix K x K, and
- * whether it pays to solve it in parallel: when P(N) < time(K) (N - 1) / N, where P(N) is what it costs to start on N
- * processors and time(K) comes from a model that has seen K = 2^p only.
- * Source: paper 000, investigation of variants, prediction of time, and its table for K = 800, 160, 32, 6, 1 (with OpenMP
- * on two cores, schedule guided: + + + - -). Coefficients and steps are not given there; ours are such that starting
- * costs about as many cells as in that table.
+ * The Brusselator, x' = A + x^2 y - (B + 1) x, y' = B x - x^2 y, for every pair of initial values of a matrix K x K,
+ * and whether it pays to solve it in parallel: when P(N) < time(K) (N - 1) / N, where P(N) is what it costs to start
+ * on N processors and time(K) comes from a model that has seen K = 2^p only.
+ * Source: Pekunov (cited in model/induce/model.h), investigation of variants, prediction of time, and its table for K
+ * = 800, 160, 32, 6, 1 (with OpenMP on two cores, schedule guided: + + + - -). Coefficients and steps are not given
+ * there; ours are such that starting costs about as many cells as in that table.
  */
 #ifndef PRECEDENT_TESTS_BENCH_MODEL_BRUSSELATOR_H
 #define PRECEDENT_TESTS_BENCH_MODEL_BRUSSELATOR_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Extrapolation of halo data instead of exchange: a cloud of pollution drifts and spreads in a steady wind, on a grid that
- * is cut into rows of blocks, one for each rank. Halos are exchanged at every step, or at every E-th step only; in between
- * the halo's next values come from a regression by the model core on an earlier, short run with another cloud.
- * Both ways are run in turns. Prints a line of JSON: times, how far both results are apart, and how far the one with every
- * exchange is from the exact solution.
- * Source: paper 000, investigation of variants, prediction of data (spread of pollution, 4 to 11 % less time); equations
- * and sizes are ours.
+ * Extrapolation of halo data instead of exchange: a cloud of pollution drifts and spreads in a steady wind, on a grid
+ * that is cut into rows of blocks, one for each rank. Halos are exchanged at every step, or at every E-th step only;
+ * in between the halo's next values come from a regression by the model core on an earlier, short run with another
+ * cloud. Both ways are run in turns. Prints a line of JSON: times, how far both results are apart, and how far the one
+ * with every exchange is from the exact solution.
+ * Source: Pekunov (cited in model/induce/model.h), investigation of variants, prediction of data (spread of pollution,
+ * 4 to 11 % less time); equations and sizes are ours.
  *
  *   mpirun -n 2 halo COLUMNS ROWS STEPS E PAIRS      rows: of each rank; fewer pairs when they take too long
  */

@@ -2,8 +2,8 @@
 /*
  * A first-order lag T y' + y = K u, integrated by Euler's method, and what models say of its result: one of the
  * algorithm, learnt from a journal of its steps, and a direct approximation from the inputs to the last y.
- * Source: paper 000, investigation of variants, prediction of algorithm and data together. The paper gives the errors
- * (1e-13; 1e-3 to 1e-1) and neither coefficients nor inputs, which are ours.
+ * Source: Pekunov (cited in model/induce/model.h), investigation of variants, prediction of algorithm and data
+ * together. The paper gives the errors (1e-13; 1e-3 to 1e-1) and neither coefficients nor inputs, which are ours.
  */
 #ifndef PRECEDENT_TESTS_BENCH_MODEL_LAG_H
 #define PRECEDENT_TESTS_BENCH_MODEL_LAG_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The experiments of paper 000 that are one process: each prints one line of JSON. run.pl makes the tables of them.
+ * The experiments of Pekunov (cited in model/induce/model.h) that are one process: each prints one line of JSON.
+ * run.pl makes the tables of them.
  *
  *   experiments brusselator|lag|plate
  *   experiments form PARAMETERS FILE     the normal form of lines "x... y", and its values at lines "x..."

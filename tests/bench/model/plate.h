@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bending of a plate under a load that moves over it, on a grid: k2 dw/dt = f(x, y, t) - k1 laplacian(laplacian(w)), where
- * f is the integral over the height h of a body of its linear density, by a numerical method of fixed step, for the cells
- * that the body is over: how many these are, and how long it takes, depends on where the body is, as it enters the plate
- * at one edge and leaves it at the other. It is a wedge of `length` cells, highest at its rear, `width` cells wide.
- * Source: paper 000, investigation of variants (a plate under a load that is not linear in space). The formula is not in
- * the text that we have, so that the equation is ours after what it says of it.
+ * Bending of a plate under a load that moves over it, on a grid: k2 dw/dt = f(x, y, t) - k1 laplacian(laplacian(w)),
+ * where f is the integral over the height h of a body of its linear density, by a numerical method of fixed step, for
+ * the cells that the body is over: how many these are, and how long it takes, depends on where the body is, as it
+ * enters the plate at one edge and leaves it at the other. It is a wedge of `length` cells, highest at its rear,
+ * `width` cells wide.
+ * Source: Pekunov (cited in model/induce/model.h), investigation of variants (a plate under a load that is not linear
+ * in space). The formula is not in the text that we have, so that the equation is ours after what it says of it.
  */
 #ifndef PRECEDENT_TESTS_BENCH_MODEL_PLATE_H
 #define PRECEDENT_TESTS_BENCH_MODEL_PLATE_H
