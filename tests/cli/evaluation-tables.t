@@ -16,7 +16,7 @@ use Pairs qw(of_sides quickest runs_until way_of);
 use Programs qw(program_names program_of short_name slurp spill);
 use Steady qw(count_all is_steady never_steady quiet_speed steadily steady_speed unsteady_runs);
 use Test::More;
-use Testbed qw(run_command top);
+use Testbed qw(build_dir run_command top);
 use Time::HiRes qw(time);
 
 my $dir = tempdir(CLEANUP => 1);
@@ -185,8 +185,9 @@ subtest 'which runs count' => sub {
 };
 
 subtest 'looks at the cores' => sub {
-	my $tool = ($ENV{PRECEDENT_BUILD} // top() . '/build') . '/tests/bench/core_watch';
-	my $made = run_command('make', '--silent', '-C', top(), 'B=' . $tool =~ s{/tests/bench/core_watch$}{}r, $tool);
+	my $build = $ENV{PRECEDENT_BUILD} // 'build'; # make knows its targets by names below the top
+	my $made = run_command('make', '--silent', '-C', top(), "B=$build", "$build/tests/bench/core_watch");
+	my $tool = build_dir() . '/tests/bench/core_watch';
 	is($made->{rc}, 0, 'the tool is built') or diag($made->{err});
 	is(run_command($tool, @$_)->{rc}, 2, "'@$_' is no use of it") for [], ['x'], [-1], [0, 123456];
 	my $begin = time;
