@@ -237,22 +237,27 @@ static int set_policy(struct precedent_conf *c, const char *v, struct errbuf *er
 	return err_set(err, "'%.40s' is not a policy: write earliest, fastest or cheapest", v);
 }
 
-static const char *const limit_guard_names[] = {[GUARD_OVERTIME] = "overtime", [GUARD_RAISE] = "raise"};
+static const char *const limit_guard_names[] = {"auto", "soft", "overtime", "raise"}; /* as enum limit_guard */
 
 const char *limit_guard_name(enum limit_guard guard)
 {
-	return (unsigned)guard <= GUARD_RAISE ? limit_guard_names[guard] : "overtime";
+	return (unsigned)guard <= GUARD_RAISE ? limit_guard_names[guard] : "auto";
+}
+
+enum limit_guard conf_guard(const struct precedent_conf *c, bool soft_works)
+{
+	return c->limit_guard != GUARD_AUTO ? c->limit_guard : soft_works ? GUARD_SOFT : GUARD_OVERTIME;
 }
 
 static int set_limit_guard(struct precedent_conf *c, const char *v, struct errbuf *err)
 {
-	for (int i = GUARD_OVERTIME; i <= GUARD_RAISE; i++) {
+	for (int i = GUARD_AUTO; i <= GUARD_RAISE; i++) {
 		if (!strcasecmp(v, limit_guard_names[i])) {
 			c->limit_guard = (enum limit_guard)i;
 			return 0;
 		}
 	}
-	return err_set(err, "'%.40s' is not a limit guard: write overtime or raise", v);
+	return err_set(err, "'%.40s' is not a limit guard: write auto, soft, overtime or raise", v);
 }
 
 static int set_cost(struct precedent_conf *c, const char *candidate, const char *v, struct errbuf *err)

@@ -60,6 +60,8 @@ enum place_policy {
 
 /* How a shortened limit is kept from ending a job before the limit that its user asked for. */
 enum limit_guard {
+	GUARD_AUTO,	/* soft where slurm.conf has the parameter for it, else overtime */
+	GUARD_SOFT,	/* the limit stays; Slurm plans with time_min */
 	GUARD_OVERTIME, /* by OverTimeLimit of slurm.conf */
 	GUARD_RAISE,	/* precedentd raises the limit in time */
 };
@@ -125,7 +127,9 @@ enum conf_partial conf_partial_for(const struct precedent_conf *conf, const char
 const char *partial_name(enum conf_partial partial); /* "never", "off", "on" */
 /* Weight of a node hour: Cost.<candidate>, or Cost.<its partition>, or 1. */
 double conf_cost_for(const struct precedent_conf *conf, const char *candidate);
-const char *limit_guard_name(enum limit_guard guard); /* "overtime", "raise" */
+const char *limit_guard_name(enum limit_guard guard); /* "auto", "soft", "overtime", "raise" */
+/* The guard in force. soft_works: Slurm takes time_min as a soft limit (predictor/cluster/overtime.h). */
+enum limit_guard conf_guard(const struct precedent_conf *c, bool soft_works);
 const char *policy_name(enum place_policy policy); /* "earliest", "fastest", "cheapest" */
 /* Is there a partition with mode "place"? */
 bool conf_places(const struct precedent_conf *conf);

@@ -196,11 +196,22 @@ static bool watches_limit(const struct decide_input *in)
 	return false;
 }
 
+enum limit_guard decide_guard(const struct deciding *d)
+{
+	return conf_guard(d->conf, d->src->soft_works);
+}
+
+/* A job with a time_min of its user's is planned with it already. */
+static bool soft_has_effect(const struct deciding *d)
+{
+	return d->src->soft_works && d->in->time_min_min == DURATION_UNSET && !d->in->deadline;
+}
+
 uint32_t decide_limit_short(const struct deciding *d, double hi_s, uint32_t asked_min, uint32_t overtime_min)
 {
 	uint32_t want = decide_limit_wanted(d, hi_s), least;
 
-	if (d->conf->limit_guard == GUARD_OVERTIME) {
+	if (decide_guard(d) == GUARD_OVERTIME) {
 		least = d->watches_limit ? asked_min : overtime_least_min(asked_min, overtime_min);
 		want = want > least ? want : least;
 	}
@@ -266,6 +277,8 @@ static void wish_limit(struct deciding *d)
 
 	if (d->out->mode < MODE_LIMIT || d->cap_min == DURATION_UNSET || !(d->limit_hi_s > 0))
 		return;
+	if (decide_guard(d) == GUARD_SOFT && !soft_has_effect(d))
+		return;
 	want = decide_limit_short(d, d->limit_hi_s, d->cap_min, overtime_here(d));
 	if (want < d->cap_min && cap_fits(d))
 		d->out->wish.limit_min = want;
@@ -319,7 +332,7 @@ static int predict_run(struct deciding *d, bool named)
 		d->out->act = ACT_OBSERVE;
 		return rv < 0 ? -1 : 0;
 	}
-	d->watches_limit = alive && d->conf->limit_guard == GUARD_OVERTIME && watches_limit(d->in);
+	d->watches_limit = alive && decide_guard(d) == GUARD_OVERTIME && watches_limit(d->in);
 	if (alive && d->out->mode == MODE_PLACE && !is_test(d->in))
 		decide_place(d, named);
 	if (!d->placed)

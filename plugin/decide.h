@@ -46,6 +46,7 @@ struct decide_input {
 	uint32_t warn_time_s;
 	/* its end by the limit matters to it: --signal, --deadline, mail at TIME_LIMIT, a reservation */
 	bool watches_limit;
+	bool deadline; /* --deadline: Slurm derives limits from it */
 	bool het;		 /* component of a heterogeneous job */
 	bool pinned;		 /* nodes, a reservation or a cluster are given by name: never placed */
 	const char *account, *qos; /* NULL or "": not given */
@@ -96,6 +97,7 @@ struct decide_source {
 	const struct places *places; /* partitions, access to them, and waits; NULL: not known */
 	/* work sent to partitions since the waits were asked for; NULL: not recorded */
 	struct decide_load *load;
+	bool soft_works; /* Slurm takes time_min as a soft limit */
 	bool stopped; /* tracing is stopped on the cluster until an administrator resumes it */
 	/*
 	 * A partition has changed since `places` was read, and may be closed now. A job sent there would be refused. So no job is

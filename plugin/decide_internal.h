@@ -91,6 +91,7 @@ void decide_partition_cap(const struct deciding *d, const char *name, uint32_t *
  * one of these is unknown. */
 void decide_find_cap(struct deciding *d);
 uint32_t decide_limit_wanted(const struct deciding *d, double hi_s);
+enum limit_guard decide_guard(const struct deciding *d);
 /* The shortened limit of a job with this upper bound; asked_min if the limit may not be shortened. overtime_min: the least
  * OverTimeLimit of the partitions. */
 uint32_t decide_limit_short(const struct deciding *d, double hi_s, uint32_t asked_min, uint32_t overtime_min);

@@ -120,7 +120,10 @@ void decide_say_limit(struct deciding *d)
 	bool given = d->in->time_limit_min != DURATION_UNSET;
 
 	duration_format_minutes(asked, sizeof(asked), d->cap_min);
-	if (d->out->wish.limit_min != DURATION_UNSET)
+	if (d->out->wish.limit_min != DURATION_UNSET && decide_guard(d) == GUARD_SOFT)
+		decide_say(d->out, "; Slurm plans with %s, %s limit of %s stays",
+			   duration_format_minutes(limit, sizeof(limit), d->out->wish.limit_min), given ? "your" : "the partition's", asked);
+	else if (d->out->wish.limit_min != DURATION_UNSET)
 		decide_say(d->out, "; limit will be %s (%s %s)", duration_format_minutes(limit, sizeof(limit), d->out->wish.limit_min),
 			   given ? "you asked" : "the partition's is", asked);
 	else

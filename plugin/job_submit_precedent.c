@@ -17,6 +17,8 @@
 #include "common/log.h"
 #include "plugin/decide.h"
 #include "plugin/slurm_compat.h"
+#include "predictor/cluster/overtime.h"
+#include "predictor/store/limits.h"
 #include "predictor/store/places.h"
 
 #define EXPORT	       __attribute__((visibility("default")))
@@ -291,6 +293,7 @@ static void read_descriptor(const job_desc_msg_t *desc, uint32_t submit_uid, tim
 	    .time_min_min = desc->time_min ? minutes(desc->time_min) : DURATION_UNSET,
 	    .warn_time_s = desc->warn_signal && desc->warn_signal != NO_VAL16 ? number16(desc->warn_time) : 0,
 	    .watches_limit = watches_limit(desc),
+	    .deadline = desc->deadline && desc->deadline != NO_VAL,
 	    .het = desc->het_job_offset != NO_VAL,
 	    .now = now,
 	};
@@ -384,6 +387,8 @@ static int decide_locked(const struct decide_input *in, struct decision *out)
 	source.heartbeat = ctx.heartbeat;
 	/* Has slurmctld changed a partition since the table was read? */
 	source.doors_old = &last_part_update && last_part_update >= ctx.doors_seen;
+	source.soft_works = soft_limit_works(SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER), SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),
+					     &slurm_conf ? slurm_conf.schedtype : NULL, &slurm_conf ? slurm_conf.sched_params : NULL);
 	source.stopped = ctx.tracing.state == TRACING_STOPPED;
 	if (decide(in, &ctx.conf, &source, out, &err) == 0) {
 		recovered(&ctx.decide_gate, "store answers again");
@@ -415,13 +420,39 @@ EXPORT int job_submit(job_desc_msg_t *desc, uint32_t submit_uid, char **err_msg)
 	return SLURM_SUCCESS;
 }
 
-/* Later changes by users and operators are not touched. */
+static uint32_t modified_job(const job_desc_msg_t *desc)
+{
+	if (number32(desc->job_id))
+		return desc->job_id;
+	return desc->job_id_str ? (uint32_t)strtoul(desc->job_id_str, NULL, 10) : 0;
+}
+
+/* Is the job's time_min ours (LimitGuard = soft)? */
+static bool time_min_is_ours(uint32_t jobid)
+{
+	struct store_limit row;
+	struct errbuf err = {""};
+	bool ours = false;
+
+	pthread_mutex_lock(&context_lock);
+	check_files(time(NULL));
+	if (ctx.store)
+		ours = store_limit_get(ctx.store, jobid, &row, &err) == 1 && row.soft && row.set_min != DURATION_UNSET;
+	pthread_mutex_unlock(&context_lock);
+	return ours;
+}
+
+/*
+ * slurmctld refuses a limit below the job's time_min. Where that is ours, it goes: a limit that somebody changes is his.
+ * Nothing else is touched.
+ */
 EXPORT COMPAT_JOB_MODIFY(desc, job, uid)
 {
-	(void)desc;
 	(void)job;
 	(void)uid;
 	COMPAT_JOB_MODIFY_UNUSED;
+	if (desc && desc->time_limit != NO_VAL && desc->time_min == NO_VAL && time_min_is_ours(modified_job(desc)))
+		desc->time_min = 0;
 	return SLURM_SUCCESS;
 }
 

@@ -30,6 +30,9 @@ extern int slurm_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)
  */
 extern time_t last_part_update __attribute__((weak));
 
+/* slurmctld's configuration. slurmctld holds its lock while it calls job_submit. */
+extern slurm_conf_t slurm_conf __attribute__((weak));
+
 #define compat_free(p) slurm_xfree((void **)&(p))
 #define compat_resize(p, count)                                                                              \
 	slurm_xrecalloc((void **)&(p), (count), sizeof(*(p)), true, true, __FILE__, __LINE__, __func__)

@@ -43,7 +43,9 @@ static void print_guard(const struct precedent_conf *c)
 	if (!conf_limits(c))
 		return;
 	printf("  limit guard   %s\n", limit_guard_name(c->limit_guard));
-	if (c->limit_guard == GUARD_OVERTIME)
+	if (c->limit_guard <= GUARD_SOFT)
+		printf("                in slurm.conf, from Slurm 23.11 on: SchedulerParameters=time_min_as_soft_limit\n");
+	if (c->limit_guard == GUARD_AUTO || c->limit_guard == GUARD_OVERTIME)
 		printf("                in slurm.conf: OverTimeLimit=60 lets limits be shortened by up to 60 minutes; without it, none is\n");
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/admin/doctor_slurm.h"
+#include "predictor/cluster/overtime.h"
 
 /* slurmctld saves jobs and triggers apart, and does not start when it finds a trigger whose job is gone (precedentd(8)). */
 #define AGE_LEAST_S 60
@@ -83,7 +84,7 @@ enum slurm_verdict slurm_judge_scheduler(const struct slurm_facts *f, char *out,
 }
 
 /* Partitions may have an OverTimeLimit of their own. `scontrol show config` does not print these. */
-enum slurm_verdict slurm_judge_overtime(const struct slurm_facts *f, char *out, size_t size)
+static enum slurm_verdict judge_overtime(const struct slurm_facts *f, char *out, size_t size)
 {
 	unsigned long minutes;
 
@@ -94,5 +95,27 @@ enum slurm_verdict slurm_judge_overtime(const struct slurm_facts *f, char *out, 
 	snprintf(out, size, "%s: no limit is shortened, but on partitions with an OverTimeLimit of their own: set OverTimeLimit=60 in "
 			    "slurm.conf, and run scontrol reconfigure",
 		 *f->overtime ? "OverTimeLimit=0" : "OverTimeLimit is not known");
+	return SLURM_DOUBT;
+}
+
+enum slurm_verdict slurm_judge_guard(const struct slurm_facts *f, char *out, size_t size)
+{
+	unsigned major = 0, minor = 0;
+	bool soft_exists = sscanf(f->version, "%u.%u", &major, &minor) == 2 && (major > 23 || (major == 23 && minor >= 11));
+
+	if (f->guard == GUARD_OVERTIME || (f->guard == GUARD_AUTO && !soft_exists))
+		return judge_overtime(f, out, size);
+	if (soft_limit_works(major, minor, f->scheduler, f->scheduler_parameters)) {
+		snprintf(out, size, "time_min_as_soft_limit: Slurm plans with predicted times, and limits stay");
+		return SLURM_FINE;
+	}
+	if (f->guard == GUARD_AUTO && judge_overtime(f, out, size) == SLURM_FINE)
+		return SLURM_FINE;
+	if (!soft_exists)
+		snprintf(out, size, "LimitGuard=soft needs Slurm 23.11 or later: set LimitGuard = overtime");
+	else
+		snprintf(out, size, "Slurm does not plan with predicted times: %s time_min_as_soft_limit to SchedulerParameters in slurm.conf, "
+				    "and run scontrol reconfigure",
+			 !strcmp(f->scheduler, "sched/backfill") ? "add" : "set SchedulerType=sched/backfill, add");
 	return SLURM_DOUBT;
 }

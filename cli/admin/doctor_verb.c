@@ -460,8 +460,9 @@ static void check_preempt(struct doctor *d)
 static void check_slurm_conf(struct doctor *d)
 {
 	static const enum verdict verdicts[] = {[SLURM_FINE] = OK, [SLURM_DOUBT] = WARN, [SLURM_BROKEN] = FAIL};
-	char age[64] = "", count[64] = "", scheduler[128] = "", overtime[64] = "", text[512];
-	struct slurm_facts f = {age, count, scheduler, overtime, d->conf.poll_interval_s, -1, conf_limits(&d->conf)};
+	char age[64] = "", count[64] = "", scheduler[128] = "", overtime[64] = "", version[64] = "", parameters[1024] = "", text[512];
+	struct slurm_facts f = {age, count, scheduler, overtime, version, parameters, d->conf.limit_guard, d->conf.poll_interval_s, -1,
+				conf_limits(&d->conf)};
 	char *jobs = slurp_command("n=$(timeout 20 squeue -a -h -r -t all -o x 2>/dev/null </dev/null) && echo \"$n\" | wc -w", 64);
 
 	if (jobs)
@@ -471,11 +472,13 @@ static void check_slurm_conf(struct doctor *d)
 	slurm_value(d, "MaxJobCount", count, sizeof(count));
 	slurm_value(d, "SchedulerType", scheduler, sizeof(scheduler));
 	slurm_value(d, "OverTimeLimit", overtime, sizeof(overtime));
+	slurm_value(d, "SLURM_VERSION", version, sizeof(version));
+	slurm_value(d, "SchedulerParameters", parameters, sizeof(parameters));
 	find(d, verdicts[slurm_judge_age(&f, text, sizeof(text))], "ended jobs", "%s", text);
 	find(d, verdicts[slurm_judge_count(&f, text, sizeof(text))], "job records", "%s", text);
 	find(d, verdicts[slurm_judge_scheduler(&f, text, sizeof(text))], "scheduler", "%s", text);
-	if (f.limits && d->conf.limit_guard == GUARD_OVERTIME)
-		find(d, verdicts[slurm_judge_overtime(&f, text, sizeof(text))], "limit guard", "%s", text);
+	if (f.limits && d->conf.limit_guard != GUARD_RAISE)
+		find(d, verdicts[slurm_judge_guard(&f, text, sizeof(text))], "limit guard", "%s", text);
 }
 
 static void check_slurm(struct doctor *d)

@@ -5,6 +5,20 @@
 #include "common/duration.h"
 #include "predictor/cluster/overtime.h"
 
+bool soft_limit_works(unsigned major, unsigned minor, const char *scheduler_type, const char *scheduler_parameters)
+{
+	static const char name[] = "time_min_as_soft_limit";
+	const char *p = scheduler_parameters ? scheduler_parameters : "";
+
+	if (major < 23 || (major == 23 && minor < 11) || !scheduler_type || strcmp(scheduler_type, "sched/backfill"))
+		return false;
+	/* slurmctld itself looks for the name anywhere in the text. A word of its own is what is documented. */
+	for (size_t n = strcspn(p, ","); *p; p += n + (p[n] == ','), n = strcspn(p, ","))
+		if (n == sizeof(name) - 1 && !strncmp(p, name, n))
+			return true;
+	return false;
+}
+
 uint32_t overtime_least_min(uint32_t asked_min, uint32_t overtime_min)
 {
 	if (!overtime_min || asked_min == DURATION_UNSET || asked_min == DURATION_UNLIMITED)

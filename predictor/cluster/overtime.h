@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
+ * What slurm.conf(5) says that keeps a job from ending before its user's limit. Pure.
+ *
+ * SchedulerParameters=time_min_as_soft_limit, from Slurm 23.11 on: backfill plans with time_min, the limit stays.
+ *
  * OverTimeLimit: slurmctld ends a job when end_time <= now - OverTimeLimit (slurm.conf(5)). A job that asked for U minutes therefore
- * runs for U minutes at least, if its limit is U - OverTimeLimit or more. Pure.
+ * runs for U minutes at least, if its limit is U - OverTimeLimit or more.
  */
 #ifndef PRECEDENT_PREDICTOR_CLUSTER_OVERTIME_H
 #define PRECEDENT_PREDICTOR_CLUSTER_OVERTIME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,7 +31,11 @@ struct overtime_partition {
 struct overtime_table {
 	const struct overtime_partition *list;
 	size_t n;
+	bool soft_works; /* time_min is a soft limit */
 };
+
+/* Does slurmctld take time_min as a soft limit? major, minor: its version, as 23 and 11. Texts may be NULL. */
+bool soft_limit_works(unsigned major, unsigned minor, const char *scheduler_type, const char *scheduler_parameters);
 
 /* The least limit with which the job still gets asked_min minutes; asked_min itself if nothing may be shortened. */
 uint32_t overtime_least_min(uint32_t asked_min, uint32_t overtime_min);

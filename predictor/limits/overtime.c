@@ -4,6 +4,7 @@
 
 #include "common/duration.h"
 #include "predictor/limits/overtime.h"
+#include "predictor/limits/soft.h"
 #include "predictor/store/runs.h"
 
 /* ---- what to do ---- */
@@ -13,9 +14,8 @@ static double ran_s(const struct cluster_job *job, int64_t now)
 	return (double)(now - job->start_time) - job->suspended_s;
 }
 
-/* A pending job may start until the next look, and must reach its user's own limit before the reservation. */
-static bool meets_reservation(const struct cluster_job *job, const struct store_limit *row, const struct overtime *o,
-			      uint32_t period_s, int64_t now)
+bool limit_meets_reservation(const struct cluster_job *job, const struct store_limit *row, const struct overtime *o,
+			     uint32_t period_s, int64_t now)
 {
 	return job->phase == CLUSTER_PENDING && o->reserved_at && o->reserved_at < now + 60 * (int64_t)row->asked_min + 2 * period_s;
 }
@@ -50,7 +50,7 @@ enum limit_overtime_act limit_overtime_judge(const struct store_limit *row, cons
 {
 	bool changed = row->set_min != DURATION_UNSET && job->limit_min == row->set_min;
 	uint32_t least = overtime_least_min(row->asked_min, o->overtime_min);
-	bool allowed = may_be_short(job, row) && !meets_reservation(job, row, o, period_s, now);
+	bool allowed = may_be_short(job, row) && !limit_meets_reservation(job, row, o, period_s, now);
 
 	if (job->phase == CLUSTER_ENDED)
 		return LIMIT_OVERTIME_FORGET;
@@ -118,7 +118,7 @@ static int shorten(struct look *l, const struct store_limit *row, const struct c
 	struct store_limit next = *row;
 
 	next.set_min = limit_min;
-	next.seen = false;
+	next.seen = next.soft = false;
 	if (store_limit_put(l->env->store, &next, &l->why) < 0)
 		return -1;
 	return limit_set(l, job, limit_min, "set") < 0 ? store_limit_put(l->env->store, row, &l->why) : 0;
@@ -147,7 +147,7 @@ static int forget(struct look *l, const struct store_limit *row, const struct cl
 static int row_follow(struct look *l, const struct store_limit *row)
 {
 	const struct cluster_job *job = cluster_job_find(l->snap, row->jobid);
-	bool may_shorten = l->env->conf->limit_guard == GUARD_OVERTIME && conf_limits(l->env->conf);
+	enum limit_guard guard = conf_limits(l->env->conf) ? conf_guard(l->env->conf, l->table->soft_works) : GUARD_RAISE;
 	struct store_limit seen = *row;
 	struct overtime o;
 	uint32_t limit_min;
@@ -155,7 +155,13 @@ static int row_follow(struct look *l, const struct store_limit *row)
 	if (!job || job->submit_time < row->submit_time)
 		return forget(l, row, NULL);
 	o = overtime_of(l->table, job->partition);
-	switch (limit_overtime_judge(row, job, &o, may_shorten, daemon_period_s(l->env), l->now, &limit_min)) {
+	/* A limit that was shortened before the guard was changed is restored first. */
+	if (row->set_min == DURATION_UNSET ? guard == GUARD_SOFT : row->soft)
+		return limit_soft_follow(l->env, row, job,
+					 guard == GUARD_SOFT && l->table->soft_works &&
+						 !limit_meets_reservation(job, row, &o, daemon_period_s(l->env), l->now),
+					 &l->why);
+	switch (limit_overtime_judge(row, job, &o, guard == GUARD_OVERTIME, daemon_period_s(l->env), l->now, &limit_min)) {
 	case LIMIT_OVERTIME_SHORTEN:
 		return shorten(l, row, job, limit_min);
 	case LIMIT_OVERTIME_RESTORE:
@@ -177,7 +183,7 @@ int limit_overtime_meet(const struct daemon_env *env, const struct cluster_job *
 	struct store_limit row = {.jobid = job->job_id, .submit_time = job->submit_time, .asked_min = c->user_limit_min,
 				  .wish_min = c->wish_min, .set_min = DURATION_UNSET};
 
-	if (env->conf->limit_guard != GUARD_OVERTIME || c->wish_min == DURATION_UNSET || c->user_limit_min >= DURATION_UNSET ||
+	if (env->conf->limit_guard == GUARD_RAISE || c->wish_min == DURATION_UNSET || c->user_limit_min >= DURATION_UNSET ||
 	    c->limit_min != DURATION_UNSET || job->limit_min != c->user_limit_min || job->phase == CLUSTER_ENDED)
 		return 0;
 	return store_limit_put(env->store, &row, errp);

@@ -26,9 +26,12 @@ enum limit_overtime_act {
 enum limit_overtime_act limit_overtime_judge(const struct store_limit *row, const struct cluster_job *job, const struct overtime *o,
 					     bool may_shorten, uint32_t period_s, int64_t now, uint32_t *limit_min);
 
+/* Might the job, started by the next look, meet a reservation before its user's own limit? Of pending jobs. */
+bool limit_meets_reservation(const struct cluster_job *job, const struct store_limit *row, const struct overtime *o,
+			     uint32_t period_s, int64_t now);
 /* A job that the plugin wished a limit for was seen for the first time. Returns 0, or -1 on error. */
 int limit_overtime_meet(const struct daemon_env *env, const struct cluster_job *job, struct errbuf *errp);
-/* With each look, whatever the guard: jobs that were shortened under this guard are restored under another one. */
+/* With each look, whatever the guard: jobs that were changed under this guard or soft are restored under another one. */
 void limit_overtime_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now);
 
 #endif

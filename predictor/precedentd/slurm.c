@@ -404,6 +404,17 @@ static int op_set_limit(void *arg, uint32_t job_id, uint32_t limit_min, const ch
 	return slurm_update_job(&d) == SLURM_SUCCESS ? 0 : slurm_error(errp, "slurmctld");
 }
 
+static int op_set_time_min(void *arg, uint32_t job_id, uint32_t time_min_min, struct errbuf *errp)
+{
+	job_desc_msg_t d;
+
+	(void)arg;
+	slurm_init_job_desc_msg(&d);
+	d.job_id = job_id;
+	d.time_min = time_min_min;
+	return slurm_update_job(&d) == SLURM_SUCCESS ? 0 : slurm_error(errp, "slurmctld");
+}
+
 static int op_cancel(void *arg, uint32_t job_id, struct errbuf *errp)
 {
 	(void)arg;
@@ -491,7 +502,7 @@ static double op_clock_ms(void *arg)
 
 const struct cluster_ops *slurm_side_ops(const char *conf_file)
 {
-	static struct cluster_ops ops = {NULL, op_submit, op_set_limit, op_cancel, op_arm, op_armed, slurm_side_overtime_table,
+	static struct cluster_ops ops = {NULL, op_submit, op_set_limit, op_set_time_min, op_cancel, op_arm, op_armed, slurm_side_overtime_table,
 					 op_clock_ms};
 
 	ops.arg = (void *)(uintptr_t)conf_file;

@@ -113,6 +113,8 @@ int slurm_side_overtime_table(void *arg, struct overtime_table *table, struct er
 		snprintf(list[i].name, sizeof(list[i].name), "%s", p->name ? p->name : "");
 		list[i].o = (struct overtime){slurm_side_overtime(p), reserved_at(p, now)};
 	}
-	*table = (struct overtime_table){list, n};
+	*table = (struct overtime_table){list, n,
+					 soft_limit_works(SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER), SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),
+							  conf->schedtype, conf->sched_params)};
 	return 0;
 }

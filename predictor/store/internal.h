@@ -62,6 +62,7 @@ enum store_query {
 	Q_ACCURACY,
 	Q_LIMIT_PUT,
 	Q_LIMIT_DROP,
+	Q_LIMIT_GET,
 	Q_LIMIT_LIST,
 	Q_TRIAL_PUT,
 	Q_TRIAL_GET,

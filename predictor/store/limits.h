@@ -13,12 +13,16 @@ struct store_limit {
 	int64_t submit_time; /* of the first run: a job that is queued again keeps its row */
 	uint32_t asked_min;
 	uint32_t wish_min;
-	uint32_t set_min; /* DURATION_UNSET: the limit was not changed. Written before slurmctld is asked. */
-	bool seen;	  /* the job was seen with set_min */
+	/* The limit that was set, or the time_min under LimitGuard = soft. DURATION_UNSET: none. Written before slurmctld is asked. */
+	uint32_t set_min;
+	bool seen; /* the job was seen with set_min */
+	bool soft; /* set_min is its time_min */
 };
 /* Insert or replace by job id. */
 int store_limit_put(struct store *s, const struct store_limit *l, struct errbuf *err);
 int store_limit_drop(struct store *s, uint32_t jobid, struct errbuf *err);
+/* Returns 1 if found, 0 if not, -1 on error. */
+int store_limit_get(struct store *s, uint32_t jobid, struct store_limit *out, struct errbuf *err);
 /* All rows by job id; *out is to be freed by the caller. */
 int store_limits_load(struct store *s, struct store_limit **out, size_t *n, struct errbuf *err);
 

@@ -140,7 +140,7 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
 	  " FROM classes_of_all;"
 	  "DROP TABLE classes_of_all;"
 	  "CREATE TABLE limits(jobid INTEGER PRIMARY KEY, submit_time INT NOT NULL, asked_min INT NOT NULL,"
-	  " wish_min INT NOT NULL, set_min INT NOT NULL, seen INT NOT NULL);"
+	  " wish_min INT NOT NULL, set_min INT NOT NULL, seen INT NOT NULL, soft INT NOT NULL);"
 	  "ALTER TABLE places ADD COLUMN overtime_min INT NOT NULL DEFAULT 0;",
 };
 

@@ -35,8 +35,9 @@ static const char *const queries[Q_N] = {
     [Q_PARTITION_DEFAULT] = "SELECT name, is_default, default_min, max_min FROM partitions WHERE is_default "
 			    "ORDER BY name LIMIT 1",
     [Q_PARTITION_PUT] = "INSERT OR REPLACE INTO partitions VALUES(?1, ?2, ?3, ?4)",
-    [Q_LIMIT_PUT] = "INSERT OR REPLACE INTO limits VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+    [Q_LIMIT_PUT] = "INSERT OR REPLACE INTO limits VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [Q_LIMIT_DROP] = "DELETE FROM limits WHERE jobid = ?1",
+    [Q_LIMIT_GET] = "SELECT * FROM limits WHERE jobid = ?1",
     [Q_LIMIT_LIST] = "SELECT * FROM limits ORDER BY jobid",
     [Q_PARTITION_CLEAR] = "DELETE FROM partitions",
     [Q_PARTITION_ALL] = "SELECT name, is_default, default_min, max_min FROM partitions ORDER BY name",

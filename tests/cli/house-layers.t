@@ -75,7 +75,7 @@ my %may = (
     'cli/jobs'        => ['cli/jobs', 'cli/ui', (map { "expert/$_" } qw(report events engine compile lang)), 'predictor/query', 'predictor/cluster',
                           'trace/read', 'common'],
     'cli/accuracy'    => ['cli/accuracy', 'cli/jobs', 'cli/ui', 'common'],
-    'cli/admin'       => ['cli/admin', 'cli/ui', 'predictor/query', 'predictor/limits', 'predictor/store', 'predictor/spool', 'skelgen/runtime', 'common'],
+    'cli/admin'       => ['cli/admin', 'cli/ui', 'predictor/query', 'predictor/limits', 'predictor/store', 'predictor/spool', 'predictor/cluster', 'skelgen/runtime', 'common'],
     'cli'             => [map { "cli/$_" } qw(admin accuracy jobs model skeleton view trace ui)],
 );
 

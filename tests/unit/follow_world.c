@@ -120,12 +120,24 @@ static int fake_armed(void *arg, uint32_t before_s, uint32_t **ids, size_t *n, s
 	return 0;
 }
 
+static int fake_time_min(void *arg, uint32_t job_id, uint32_t time_min_min, struct errbuf *errp)
+{
+	struct cluster_job *j = job_find(job_id);
+
+	(void)arg;
+	if (w->refuse_limit || !j || time_min_min > j->limit_min)
+		return err_set(errp, "Invalid time-min specification");
+	w->n_time_mins++;
+	j->time_min_min = time_min_min;
+	return 0;
+}
+
 static int fake_overtime(void *arg, struct overtime_table *table, struct errbuf *errp)
 {
 	(void)arg;
 	strcpy(w->partitions[0].name, "fast");
 	strcpy(w->partitions[1].name, "slow");
-	*table = (struct overtime_table){w->partitions, 2};
+	*table = (struct overtime_table){w->partitions, 2, w->soft_works};
 	return w->refuse_overtime ? err_set(errp, "no partitions") : 0;
 }
 
@@ -176,7 +188,7 @@ int world_setup(void **state)
 	conf_make("Candidates=fast,slow:big");
 	if (store_open(w->store_file, STORE_WRITE | STORE_WAIT, &w->store, &e) < 0)
 		fail_msg("%s", e.text);
-	w->ops = (struct cluster_ops){NULL, fake_submit, fake_limit, fake_cancel, fake_arm, fake_armed, fake_overtime, fake_clock_ms};
+	w->ops = (struct cluster_ops){NULL, fake_submit, fake_limit, fake_time_min, fake_cancel, fake_arm, fake_armed, fake_overtime, fake_clock_ms};
 	w->memory.lower = limit_lower_create();
 	w->env = (struct daemon_env){&w->conf, w->store, &w->ops, fake_say, &w->counts, 0};
 	w->memory.cache = poll_cache_create();

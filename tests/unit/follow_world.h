@@ -33,7 +33,7 @@ struct world {
 		char script[1024], partition[64], features[64], comment[COMMENT_TEXT_MAX], out[256], account[64];
 		uint32_t job_id, uid, nodes, tasks, limit_min;
 	} submitted[SUBMITTED];
-	unsigned n_submitted, n_cancelled, n_armed, n_limits;
+	unsigned n_submitted, n_cancelled, n_armed, n_limits, n_time_mins;
 	uint32_t last_limit_job, last_limit_min;
 	bool refuse_submit, refuse_limit, refuse_cancel, refuse_arm, refuse_armed;
 	struct follow_memory memory;
@@ -42,7 +42,7 @@ struct world {
 	double clock_ms, arm_ms; /* what one trigger takes */
 	uint32_t last_cancelled;
 	struct overtime_partition partitions[2]; /* fast and slow */
-	bool refuse_overtime;
+	bool refuse_overtime, soft_works;
 	char node_class[17]; /* that records name; "": 0123456789abcdef */
 	char log[8192];
 };

@@ -195,7 +195,7 @@ static void test_errors(void **state)
 	    {"nonsense\n", ":1: 'nonsense' is not key=value"},
 	    {"=x\n", "is not key=value"},
 	    {"Mode=off\n", "Mode: 'off' is not a mode"},
-	    {"LimitGuard=soft\n", "LimitGuard: 'soft' is not a limit guard: write overtime or raise"},
+	    {"LimitGuard=hard\n", "LimitGuard: 'hard' is not a limit guard: write auto, soft, overtime or raise"},
 	    {"Policy=best\n", "Policy: 'best' is not a policy: write earliest, fastest or cheapest"},
 	    {"Cost.fast=0\n", "Cost.fast: '0' is not a number above 0"},
 	    {"Cost.fast=1x\n", "is not a number above 0"},

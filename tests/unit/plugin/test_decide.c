@@ -26,6 +26,34 @@ static void test_limit(void **state)
 	assert_string_equal(c.family, d.id.family);
 }
 
+/* Under the soft guard the limit stays, so that a job may look at it; the wish is what Slurm plans with. */
+static void test_soft(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.conf.limit_guard = GUARD_AUTO;
+	source.soft_works = true;
+	w.in.watches_limit = true;
+	d = run();
+	assert_string_equal(d.message, "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow; Slurm plans with 00:04:00, your "
+				       "limit of 02:00:00 stays; --predict=off to opt out");
+	assert_int_equal(d.wish.limit_min, 4);
+	w.in.time_min_min = 30;
+	d = run();
+	assert_false(wishes(d));
+	w.in.time_min_min = DURATION_UNSET;
+	w.in.deadline = true;
+	d = run();
+	assert_false(wishes(d));
+	w.in.deadline = false;
+	w.conf.limit_guard = GUARD_SOFT;
+	source.soft_works = false;
+	d = run();
+	assert_false(wishes(d));
+	assert_null(strstr(d.message, "limit"));
+}
+
 static void test_never_above(void **state)
 {
 	struct decision d;
@@ -511,6 +539,7 @@ int main(void)
 	    T(test_several_partitions),
 	    T(test_default_partition),
 	    T(test_constraints),
+	    T(test_soft),
 	    T(test_stale_heartbeat),
 	    T(test_observed_only),
 	    T(test_own_probes),

@@ -3,6 +3,7 @@
  * The job_submit plugin as built, loaded as by slurmctld, with Slurm's allocator from libslurm. Checks its changes
  * to a descriptor, and that any fault leaves the descriptor unchanged byte for byte.
  */
+#include "predictor/store/limits.h"
 #include "tests/unit/submit_world.h"
 
 static void test_symbols(void **state)
@@ -622,6 +623,46 @@ static void test_notices(void **state)
 	assert_int_equal(limit_within_check(4), 4);
 }
 
+/* A limit that somebody changes is his: a time_min of ours goes in the same request, as slurmctld would refuse it. */
+static void test_modify_soft_limit(void **state)
+{
+	static const struct store_limit ours = {.jobid = 7, .asked_min = 120, .wish_min = 4, .set_min = 4, .soft = true},
+					short_limit = {.jobid = 8, .asked_min = 120, .wish_min = 4, .set_min = 60},
+					waits = {.jobid = 9, .asked_min = 120, .wish_min = 4, .set_min = DURATION_UNSET, .soft = true};
+	static const struct {
+		uint32_t job_id, time_limit, time_min, want;
+		char *text;
+	} cases[] = {
+	    {7, 3, NO_VAL, 0, NULL},	       {7, NO_VAL, NO_VAL, NO_VAL, NULL}, {7, 3, 2, 2, NULL},
+	    {8, 3, NO_VAL, NO_VAL, NULL},      {9, 3, NO_VAL, NO_VAL, NULL},      {10, 3, NO_VAL, NO_VAL, NULL},
+	    {NO_VAL, 3, NO_VAL, 0, "7_3"},     {NO_VAL, 3, NO_VAL, 0, "7"},       {NO_VAL, 3, NO_VAL, NO_VAL, "x"},
+	};
+	char key[IDENTITY_KEY_LEN + 1], *msg = NULL;
+	struct store *s;
+
+	(void)state;
+	write_conf("limit");
+	learn(key);
+	s = writer();
+	ok(store_limit_put(s, &ours, &err));
+	ok(store_limit_put(s, &short_limit, &err));
+	ok(store_limit_put(s, &waits, &err));
+	store_close(s);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		job_desc_msg_t d;
+
+		x_init(&d);
+		d.job_id = cases[i].job_id;
+		d.job_id_str = cases[i].text;
+		d.time_limit = cases[i].time_limit;
+		d.time_min = cases[i].time_min;
+		assert_int_equal(p_modify(&d, NULL, 1000, &msg), SLURM_SUCCESS);
+		if (d.time_min != cases[i].want)
+			fail_msg("case %zu: time_min is %u", i, d.time_min);
+		assert_int_equal(d.time_limit, cases[i].time_limit);
+	}
+}
+
 static void test_modify(void **state)
 {
 	job_desc_msg_t d, before;
@@ -683,7 +724,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    T(test_symbols), T(test_first),	     T(test_untraced), T(test_known), T(test_overtime),  T(test_index), T(test_place), T(test_place_asks), T(test_place_changed),
 	    T(test_off),     T(test_inherited_mark), T(test_probe),  T(test_interactive),
-	    T(test_faults),  T(test_notices),	     T(test_modify),
+	    T(test_faults),  T(test_notices),	     T(test_modify), T(test_modify_soft_limit),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -148,7 +148,7 @@ static void test_reduced(void **state)
 static void test_tables(void **state)
 {
 	const struct overtime_partition list[] = {{"fast", {30, 500}}, {"slow", {OVERTIME_UNLIMITED, 0}}, {"new", {10, 200}}};
-	const struct overtime_table t = {list, 3};
+	const struct overtime_table t = {.list = list, .n = 3};
 
 	(void)state;
 	assert_int_equal(overtime_of(&t, "fast").overtime_min, 30);

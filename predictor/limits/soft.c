@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Jobs planned with their time_min: see soft.h. */
+#include "common/duration.h"
+#include "predictor/limits/soft.h"
+
+/* The plugin wishes for no job that has a time_min of its user's. */
+static bool is_ours(const struct store_limit *row, const struct cluster_job *job)
+{
+	return row->soft && row->set_min != DURATION_UNSET && job->time_min_min == row->set_min;
+}
+
+enum limit_soft_act limit_soft_judge(const struct store_limit *row, const struct cluster_job *job, bool may_set)
+{
+	bool is_whole = job->limit_min == row->asked_min, ours = is_ours(row, job);
+
+	if (job->phase == CLUSTER_ENDED)
+		return LIMIT_SOFT_FORGET;
+	/* slurmctld tests reservations when a job starts: what a job that runs may still meet is its end, and that is the user's. */
+	if (ours)
+		return is_whole && may_set ? LIMIT_SOFT_LEAVE : LIMIT_SOFT_CLEAR;
+	if (!is_whole || job->time_min_min || row->seen)
+		return LIMIT_SOFT_FORGET;
+	/* In the path that starts heterogeneous jobs, backfill lowers the limit with the parameter, too. */
+	return may_set && !job->het && !job->deadline && !job->barred && row->wish_min < row->asked_min ? LIMIT_SOFT_SET
+													: LIMIT_SOFT_LEAVE;
+}
+
+static int time_min_set(const struct daemon_env *env, const struct store_limit *row, uint32_t time_min_min)
+{
+	const struct cluster_ops *ops = env->ops;
+	char text[DURATION_TEXT_MAX];
+	struct errbuf why;
+
+	duration_format_minutes(text, sizeof(text), row->wish_min);
+	if (ops->set_time_min(ops->arg, row->jobid, time_min_min, &why) < 0) {
+		daemon_say(env, LOG_LEVEL_WARN, "job %u: planned time of %s cannot be %s: %s", row->jobid, text,
+			   time_min_min ? "set" : "taken back", why.text);
+		return -1;
+	}
+	daemon_say(env, LOG_LEVEL_INFO, "job %u: planned time of %s %s", row->jobid, text, time_min_min ? "set" : "taken back");
+	return 0;
+}
+
+/* The store first: whatever dies after it, the time_min is known to be ours. */
+static int soft_set(const struct daemon_env *env, const struct store_limit *row, struct errbuf *errp)
+{
+	struct store_limit next = *row;
+
+	next.set_min = row->wish_min;
+	next.soft = true;
+	next.seen = false;
+	if (store_limit_put(env->store, &next, errp) < 0)
+		return -1;
+	if (time_min_set(env, row, row->wish_min) < 0)
+		return store_limit_put(env->store, row, errp);
+	if (env->counts)
+		env->counts->limited++;
+	return 0;
+}
+
+/* The row stays: the wish is carried out again when the reason is gone. */
+static int soft_clear(const struct daemon_env *env, const struct store_limit *row, struct errbuf *errp)
+{
+	struct store_limit next = *row;
+
+	if (time_min_set(env, row, 0) < 0)
+		return 0; /* tried again with each look */
+	next.set_min = DURATION_UNSET;
+	next.seen = next.soft = false;
+	return store_limit_put(env->store, &next, errp);
+}
+
+int limit_soft_follow(const struct daemon_env *env, const struct store_limit *row, const struct cluster_job *job, bool may_set,
+		      struct errbuf *errp)
+{
+	struct store_limit seen = *row;
+
+	switch (limit_soft_judge(row, job, may_set)) {
+	case LIMIT_SOFT_SET:
+		return soft_set(env, row, errp);
+	case LIMIT_SOFT_CLEAR:
+		return soft_clear(env, row, errp);
+	case LIMIT_SOFT_FORGET:
+		return store_limit_drop(env->store, row->jobid, errp);
+	case LIMIT_SOFT_LEAVE:
+		break;
+	}
+	if (row->seen || !is_ours(row, job))
+		return 0;
+	seen.seen = true;
+	return store_limit_put(env->store, &seen, errp);
+}
