@@ -72,26 +72,25 @@ int collect_make(const struct collect *c, const char *local_dir, struct errbuf *
 {
 	const char *name = strrchr(c->local, '/');
 	struct stat st;
-	int rc = -1, fd, top;
+	int rc = -1, fd, top, made;
 	if (!name)
 		return err_set(err, "no LocalDir");
 	top = collect_open_top(local_dir, err);
 	if (top < 0)
 		return -1;
 	name++;
-	if (mkdirat(top, name, 0700) != 0 && errno != EEXIST)
-		err_set(err, "%s: %s", c->local, strerror(errno));
+	made = mkdirat(top, name, 0700) == 0;
 	fd = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) != 0)
 		err_set(err, "%s: %s", c->local, strerror(errno));
 	else if (st.st_uid == c->uid)
-		rc = 0;
+		rc = made;
 	else if (st.st_uid != geteuid())
 		err_set(err, "%s: belongs to uid %u; remove it", c->local, (unsigned)st.st_uid);
 	else if (fchown(fd, c->uid, c->gid) != 0)
 		err_set(err, "%s: chown: %s", c->local, strerror(errno));
 	else
-		rc = 0;
+		rc = made;
 	if (fd >= 0)
 		close(fd);
 	close(top);
@@ -301,6 +300,7 @@ int collect_run(const struct collect *c, struct errbuf *err)
 		return 0;
 	for (int i = 0; rc == 0 && i < BEGINNINGS; i++)
 		rc = run_apart(c, err);
-	rmdir(c->local); /* fails if a file could not be moved */
+	if (c->made)
+		rmdir(c->local); /* fails if a file could not be moved */
 	return rc < 0 ? -1 : 0;
 }

@@ -34,6 +34,7 @@ struct collect {
 	int n_groups;
 	unsigned patience_s;    /* 0: COLLECT_PATIENCE_S */
 	bool last;              /* the batch step, which ends last */
+	bool made;              /* by this step: mpirun may record there when other steps of the job have ended */
 	char ended[64];         /* how the first failed task ended, or "" */
 };
 
@@ -45,8 +46,8 @@ int collect_name(struct collect *c, const char *local_dir, uid_t uid, uint32_t j
  * names in it (err says why). */
 int collect_open_top(const char *local_dir, struct errbuf *err);
 
-/* As root: make c->local for the user alone. Follows no link below local_dir. Returns 0, or -1 on error (err says
- * why). */
+/* As root: make c->local for the user alone. Follows no link below local_dir. Returns 1 if it was made, 0 if it was
+ * there, or -1 on error (err says why). */
 int collect_make(const struct collect *c, const char *local_dir, struct errbuf *err);
 
 /* As the user, in a task: can the directory be used here? Returns 0, or -1 (err says why not). */
@@ -55,7 +56,7 @@ int collect_check(const struct collect *c, struct errbuf *err);
 /* A task ended with this wait status. rank: its number in the step; -1: it is no rank. */
 void collect_task_ended(struct collect *c, int rank, int status);
 
-/* As root, when the step has ended on this node: run the collector, and remove the directory if it is empty.
+/* As root, when the step has ended on this node: run the collector. Remove the directory if it is empty and c->made.
  * Returns within patience_s, or within seconds if the spool does not answer. Then files stay in the directory.
  * Returns 0, or -1 if they stay there (err says why). */
 int collect_run(const struct collect *c, struct errbuf *err);

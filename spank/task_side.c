@@ -228,7 +228,7 @@ struct preparation {
 	bool marked; /* the step is to be traced; else the node is marked and nothing more */
 	uid_t uid;
 	bool silent; /* the spool did not answer an earlier step */
-	bool local;  /* LocalDir can be used */
+	int local;   /* as of collect_make */
 	struct errbuf local_err;
 };
 
@@ -240,7 +240,7 @@ static int prepare_step(void *arg, struct errbuf *err)
 	p->silent = was_silent();
 	if (p->silent)
 		return err_set(err, "%s did not answer a moment ago", context.spool);
-	p->local = collect_make(&context.collect, context.local_dir, &p->local_err) == 0;
+	p->local = collect_make(&context.collect, context.local_dir, &p->local_err);
 	return mark_node(err) < 0 ? -1 : inject_spool_user(context.spool, p->uid, err);
 }
 
@@ -262,7 +262,8 @@ static bool enable(spank_t sp, uid_t uid, uint32_t job_id)
 			slurm_info("precedent: error: job %u is not traced: %s", (unsigned)job_id, err.text);
 		return false;
 	}
-	if (context.collect.local[0] && !p.local) {
+	context.collect.made = p.local == 1;
+	if (context.collect.local[0] && p.local < 0) {
 		slurm_info("precedent: error: job %u leaves nothing if it dies: %s", (unsigned)job_id, p.local_err.text);
 		context.collect.local[0] = '\0';
 	}

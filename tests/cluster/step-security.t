@@ -146,6 +146,14 @@ subtest 'another user takes names in LocalDir' => sub {
 	unlink "$dir/tmp/fast1/precedent";
 };
 
+subtest 'mpirun after a step of srun' => sub {
+	my ($job, $state) = job("srun --mpi=pmix ./dies none $steps\nmpirun -n 2 ./dies none 1$steps", '-n2', '-w', 'fast1');
+	is($state, 'COMPLETED', 'the job runs');
+	is(traces($job), 2, 'both are traced');
+	ok(!-e "$spool/$uid/$job/tracer.err", 'and both were protected against a crash');
+	ok(wait_until(20, sub { !glob "$dir/tmp/*/precedent/$uid-$job" }), 'nothing stays on the node');
+};
+
 # ---- the collector ----
 
 subtest 'the collector' => sub {
@@ -188,7 +196,7 @@ subtest 'a spool that does not answer' => sub {
 	is($state, 'COMPLETED', 'a job runs');
 	my ($second, $second_state) = job("srun --mpi=pmix ./dies none $steps", '-n2', '-w', 'fast1');
 	is($second_state, 'COMPLETED', 'and another');
-	is_deeply([map { s/.*precedent: //r } @{said('fast1', $from)}], ["error: job $job is not traced: $spool: no answer within 3000 ms"],
+	is_deeply([map { s/.*?precedent: //r } @{said('fast1', $from)}], ["error: job $job is not traced: $spool: no answer within 3000 ms"],
 		'the log of the node says it once');
 	unlike($testbed->output($job), qr/precedent/, 'the job\'s output does not');
 	answer('fast1', $spool, $fuse);
