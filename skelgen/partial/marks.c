@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "skelgen/partial/impl.h"
 
 #define RANKS_LOOKED_AT 8    /* evenly spread; the marks follow the mean of these ranks */
@@ -131,31 +132,22 @@ bool partial_iteration_now(const struct skel_iter *it, const struct skel_node *l
 
 /* Sums over ranks of the times at which iterations begin. ranks: number of ranks that know the time. */
 struct beginnings {
-	double *sum;
-	uint8_t *ranks;
+	struct {
+		double sum;
+		uint32_t ranks;
+	} *of;
 	uint64_t n, cap;
 	bool whole;
 };
 
 static int beginning_add(struct beginnings *b, uint64_t iteration, double ns, bool first)
 {
-	if (iteration >= b->cap) {
-		uint64_t cap = 2 * iteration + 64;
-		double *sum = realloc(b->sum, cap * sizeof(*sum));
-		uint8_t *ranks = sum ? realloc(b->ranks, cap) : NULL;
-
-		b->sum = sum ? sum : b->sum;
-		if (!ranks)
-			return -1;
-		memset(ranks + b->cap, 0, cap - b->cap);
-		memset(sum + b->cap, 0, (cap - b->cap) * sizeof(*sum));
-		b->ranks = ranks;
-		b->cap = cap;
-	}
+	if (ARRAY_ROOM_ZEROED(b->of, b->cap, iteration + 1) != 0)
+		return -1;
 	if (first)
 		b->n = iteration + 1;
-	b->sum[iteration] += ns;
-	b->ranks[iteration]++;
+	b->of[iteration].sum += ns;
+	b->of[iteration].ranks++;
 	return 0;
 }
 
@@ -216,9 +208,9 @@ static int series_make(const struct beginnings *b, uint32_t n_ranks, struct part
 	if (!s->done || !s->ns)
 		return err_set(err, "no memory for the times of %llu iterations", (unsigned long long)b->n);
 	for (uint64_t k = 0; k < b->n; k++)
-		if (b->ranks[k] == n_ranks) {
+		if (b->of[k].ranks == n_ranks) {
 			s->done[s->n] = k;
-			s->ns[s->n++] = b->sum[k] / n_ranks;
+			s->ns[s->n++] = b->of[k].sum / n_ranks;
 		}
 	return 0;
 }
@@ -237,8 +229,7 @@ int partial_marks_choose(const struct skel_tree *tree, const struct skel_node *l
 		rc = beginnings_collect(tree, loop, limit_ns, &b, n, err) < 0 || series_make(&b, n, &s, err) < 0 ? -2 : 0;
 		if (!rc)
 			rc = partial_marks_place(&s, seconds, at);
-		free(b.sum);
-		free(b.ranks);
+		free(b.of);
 		free(s.done);
 		free(s.ns);
 		limit_ns *= LOOK_MORE;

@@ -8,7 +8,7 @@
 #include "skelgen/profile/cost_model.h"
 #include "skelgen/profile/off_cpu.h"
 #include "skelgen/profile/memset_copy.h"
-#include "trace/cpu_time/own_iter.h"
+#include "skelgen/timing/timed_walk.h"
 #include "trace/read/samples_read.h"
 
 #define LENDERS   16 /* ranks whose pages hold the machine code of all */
@@ -175,33 +175,27 @@ static uint32_t place_samples(struct rank_work *w, uint32_t next, uint64_t event
 
 static int walk(struct rank_work *w, struct profile_blocks *out, struct off_cpu *sleep, struct errbuf *err)
 {
-	struct own_iter *events = own_iter_with_polls(w->tree->trace, w->rank, err);
-	const struct skel_node *leaf;
-	struct trace_event ev;
-	struct skel_iter it;
-	uint64_t occ, n = 0, enter, leave, gap;
-	uint32_t index, next = 0;
-	bool known;
+	struct timed_walk t;
+	uint64_t n = 0, enter, leave, gap;
+	uint32_t next = 0;
+	int rv;
 
-	if (!events)
+	if (timed_walk_begin(&t, w->tree, w->rank, true, err) != 0)
 		return -1;
-	if (skel_iter_begin(&it, w->tree, w->rank) != 0) {
-		own_iter_destroy(events);
-		return err_set(err, "no memory to expand rank %u", w->rank);
-	}
-	while (skel_iter_next(&it, &leaf, &occ, &index) && own_iter_next(events, &ev, &known) == 1) {
-		next = place_samples(w, next, n++, leaf->leaf_id);
-		if (!known)
+	while ((rv = timed_walk_next(&t, err)) == 1) {
+		uint32_t leaf = t.leaf->leaf_id;
+
+		next = place_samples(w, next, n++, leaf);
+		if (!t.known)
 			continue;
-		own_iter_when(events, &enter, &leave, &gap);
-		out->block[leaf->leaf_id].wall_ns += (double)ev.gap_ns;
-		out->block[out->n_leaf].wall_ns += (double)ev.dur_ns;
-		off_cpu_add(sleep, leaf->leaf_id, (double)enter - (double)gap, (double)enter);
+		own_iter_when(t.times, &enter, &leave, &gap);
+		out->block[leaf].wall_ns += (double)t.ev.gap_ns;
+		out->block[out->n_leaf].wall_ns += (double)t.ev.dur_ns;
+		off_cpu_add(sleep, leaf, (double)enter - (double)gap, (double)enter);
 		off_cpu_add(sleep, out->n_leaf, (double)enter, (double)leave);
 	}
-	skel_iter_end(&it);
-	own_iter_destroy(events);
-	return 0;
+	timed_walk_end(&t);
+	return rv;
 }
 
 /* ---- what they say ---- */
