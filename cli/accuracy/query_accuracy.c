@@ -209,7 +209,7 @@ struct args {
 };
 
 /* 0, or the exit code. */
-static int check(const struct args *a)
+static int check_arguments(const struct args *a)
 {
 	if (a->cost && (a->html || a->by >= 0))
 		return cli_usage("accuracy", "--cost goes with --days, --mine, --json and --from alone");
@@ -239,7 +239,7 @@ static int accuracy_verb(int argc, char **argv)
 	json_t *answer;
 	int rc;
 
-	if (!options_read(&verb_accuracy, argc, argv, &a, &rc) || (rc = check(&a)))
+	if (!options_read(&verb_accuracy, argc, argv, &a, &rc) || (rc = check_arguments(&a)))
 		return rc;
 	if (a.cost)
 		return accuracy_cost(a.days, a.mine, a.json, a.from);

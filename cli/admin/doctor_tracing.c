@@ -45,7 +45,7 @@ static int name_jobs(const struct store_trial *t, void *arg)
 	return 0;
 }
 
-static int fill(struct store *s, int64_t now, const struct store_tracing *t, struct report *r, struct errbuf *err)
+static int read_report(struct store *s, int64_t now, const struct store_tracing *t, struct report *r, struct errbuf *err)
 {
 	struct store_trial_tally n;
 	uint64_t programs = 0;
@@ -75,7 +75,7 @@ enum tracing_verdict tracing_report(struct store *s, int64_t now, char *out, siz
 	struct store_tracing t;
 	struct errbuf err;
 
-	if (store_tracing_get(s, &t, &err) < 0 || fill(s, now, &t, &r, &err) < 0) {
+	if (store_tracing_get(s, &t, &err) < 0 || read_report(s, now, &t, &r, &err) < 0) {
 		snprintf(out, size, "%s", err.text);
 		return TRACING_DOUBT;
 	}

@@ -47,10 +47,10 @@ struct doctor {
 	char *slurm; /* text of `scontrol show config`, NULL without Slurm */
 };
 
-static void find(struct doctor *d, enum verdict v, const char *what, const char *fmt, ...)
+static void add_verdict(struct doctor *d, enum verdict v, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-static void find(struct doctor *d, enum verdict v, const char *what, const char *fmt, ...)
+static void add_verdict(struct doctor *d, enum verdict v, const char *what, const char *fmt, ...)
 {
 	static const char *const name[] = {"ok", "warn", "FAIL"};
 	char text[1024];
@@ -99,21 +99,21 @@ static void check_tracer(struct doctor *d)
 	int n = 0;
 
 	if (!lib || !realpath(lib, real)) {
-		find(d, FAIL, "tracer", "%s", lib ? strerror(errno) : err.text);
+		add_verdict(d, FAIL, "tracer", "%s", lib ? strerror(errno) : err.text);
 		free(lib);
 		return;
 	}
-	find(d, OK, "tracer", "%s", lib);
+	add_verdict(d, OK, "tracer", "%s", lib);
 	for (size_t i = 0; i < INJECT_TRACERS; i++)
 		if (inject_tracer_path(real, i, path, sizeof(path)) == 0 && access(path, R_OK) == 0) {
-			find(d, OK, "tracer", "for %s: %s", mpis[i], path);
+			add_verdict(d, OK, "tracer", "for %s: %s", mpis[i], path);
 			n++;
 		} else {
-			find(d, WARN, "tracer", "none for %s: its programs are not traced (build Precedent where that "
+			add_verdict(d, WARN, "tracer", "none for %s: its programs are not traced (build Precedent where that "
 						"library's mpicc is installed)", mpis[i]);
 		}
 	if (!n)
-		find(d, FAIL, "tracer", "no MPI library has a tracer beside %s: nothing is traced", real);
+		add_verdict(d, FAIL, "tracer", "no MPI library has a tracer beside %s: nothing is traced", real);
 	free(lib);
 }
 
@@ -128,12 +128,12 @@ static bool check_interpreter(struct doctor *d)
 		char *path = cli_installed(mpi_replay((enum mpi_family)family), &err);
 
 		if (path)
-			find(d, OK, "interpreter", "for %s: %s", mpis[family], path);
+			add_verdict(d, OK, "interpreter", "for %s: %s", mpis[family], path);
 		any |= path != NULL;
 		free(path);
 	}
 	if (!any)
-		find(d, WARN, "interpreter", "%s is not installed: nodes without a compiler cannot run skeletons",
+		add_verdict(d, WARN, "interpreter", "%s is not installed: nodes without a compiler cannot run skeletons",
 		     mpi_replay(MPI_OPENMPI));
 	return any;
 }
@@ -145,18 +145,18 @@ static void check_mpicc(struct doctor *d, bool interpreted)
 	int family;
 
 	if (!mpi_in_path("mpicc", path, sizeof(path)) && interpreted) {
-		find(d, WARN, "mpicc", "not in PATH: skeletons are interpreted on this node, not compiled");
+		add_verdict(d, WARN, "mpicc", "not in PATH: skeletons are interpreted on this node, not compiled");
 		return;
 	}
 	if (!mpi_in_path("mpicc", path, sizeof(path))) {
-		find(d, FAIL, "mpicc", "not in PATH: skeletons cannot be compiled on this node (install the MPI "
+		add_verdict(d, FAIL, "mpicc", "not in PATH: skeletons cannot be compiled on this node (install the MPI "
 				       "library's development package)");
 		return;
 	}
 	family = mpi_family_of_compiler(path);
-	find(d, OK, "mpicc", "%s, for %s", path, family >= 0 ? mpis[family] : "another MPI library");
+	add_verdict(d, OK, "mpicc", "%s, for %s", path, family >= 0 ? mpis[family] : "another MPI library");
 	if (mpi_in_path("mpicc.mpich", path, sizeof(path)) && family != MPI_MPICH)
-		find(d, OK, "mpicc", "%s, for %s", path, mpis[MPI_MPICH]);
+		add_verdict(d, OK, "mpicc", "%s, for %s", path, mpis[MPI_MPICH]);
 }
 
 static void check_tools(struct doctor *d)
@@ -168,19 +168,19 @@ static void check_tools(struct doctor *d)
 	check_tracer(d);
 	lib = cli_installed("libprecedent_skel.a", &err);
 	if (lib)
-		find(d, OK, "runtime", "%s", lib);
+		add_verdict(d, OK, "runtime", "%s", lib);
 	else
-		find(d, FAIL, "runtime", "%s", err.text);
+		add_verdict(d, FAIL, "runtime", "%s", err.text);
 	free(lib);
 	check_mpicc(d, check_interpreter(d));
 	if (mpi_in_path("mpirun", path, sizeof(path)))
-		find(d, OK, "mpirun", "%s", path);
+		add_verdict(d, OK, "mpirun", "%s", path);
 	else
-		find(d, WARN, "mpirun", "not in PATH: only jobs started with srun can be probed from this node");
+		add_verdict(d, WARN, "mpirun", "not in PATH: only jobs started with srun can be probed from this node");
 	if (node_class_here(&nc, &err) == 0)
-		find(d, OK, "node class", "%s %s", nc.hex, nc.text);
+		add_verdict(d, OK, "node class", "%s %s", nc.hex, nc.text);
 	else
-		find(d, WARN, "node class", "%s", err.text);
+		add_verdict(d, WARN, "node class", "%s", err.text);
 }
 
 /* ---- configuration and directories ---- */
@@ -192,7 +192,7 @@ static void check_limits(struct doctor *d)
 	char text[DURATION_TEXT_MAX];
 
 	if (conf_limits(&d->conf) && d->conf.limit_guard == GUARD_RAISE && d->conf.min_limit_min < least)
-		find(d, WARN, "limits", "MinLimit is %u min, and limits are raised %.0f s before they end: the shortest are raised when the job "
+		add_verdict(d, WARN, "limits", "MinLimit is %u min, and limits are raised %.0f s before they end: the shortest are raised when the job "
 					"starts: set MinLimit=%s", d->conf.min_limit_min,
 		     limit_raise_threshold_s(d->conf.poll_interval_s, d->conf.min_limit_min), duration_format_minutes(text, sizeof(text), least));
 }
@@ -202,17 +202,17 @@ static void check_conf(struct doctor *d)
 	struct errbuf err;
 
 	if (conf_load(NULL, &d->conf, &err) < 0) {
-		find(d, FAIL, "configuration", "%s", err.text);
+		add_verdict(d, FAIL, "configuration", "%s", err.text);
 		return;
 	}
 	d->have_conf = true;
 	if (!d->conf.file)
-		find(d, WARN, "configuration", "%s does not exist: defaults, with no candidate partitions", conf_path(NULL));
+		add_verdict(d, WARN, "configuration", "%s does not exist: defaults, with no candidate partitions", conf_path(NULL));
 	else if (!d->conf.n_candidates)
-		find(d, WARN, "configuration", "%s names no Candidates: only the partition that a job ran on is predicted",
+		add_verdict(d, WARN, "configuration", "%s names no Candidates: only the partition that a job ran on is predicted",
 		     d->conf.file);
 	else
-		find(d, OK, "configuration", "%s, mode %s, %zu candidates", d->conf.file, mode_name(d->conf.mode),
+		add_verdict(d, OK, "configuration", "%s, mode %s, %zu candidates", d->conf.file, mode_name(d->conf.mode),
 		     d->conf.n_candidates);
 	check_limits(d);
 }
@@ -228,9 +228,9 @@ static void check_sandbox(struct doctor *d)
 	if (!on)
 		return;
 	if (sandbox_check(&err) < 0)
-		find(d, WARN, "sandbox", "%s: PartialExecution has no effect on this node, skeletons predict alone", err.text);
+		add_verdict(d, WARN, "sandbox", "%s: PartialExecution has no effect on this node, skeletons predict alone", err.text);
 	else
-		find(d, OK, "sandbox", "programs can be run in part on this node");
+		add_verdict(d, OK, "sandbox", "programs can be run in part on this node");
 }
 
 /* Where probes put the files of programs that use MPI-IO. */
@@ -244,22 +244,22 @@ static void check_scratch(struct doctor *d)
 	if (!*dir)
 		return;
 	if (stat(dir, &st) < 0)
-		return find(d, FAIL, "scratch", "ScratchDir %s: %s: in probes, calls on files are delays", dir, strerror(errno));
+		return add_verdict(d, FAIL, "scratch", "ScratchDir %s: %s: in probes, calls on files are delays", dir, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return find(d, FAIL, "scratch", "ScratchDir %s: not a directory: in probes, calls on files are delays", dir);
+		return add_verdict(d, FAIL, "scratch", "ScratchDir %s: not a directory: in probes, calls on files are delays", dir);
 	if (!(st.st_mode & S_IWOTH))
-		return find(d, WARN, "scratch", "ScratchDir %s: users cannot make files there (mode %04o): chmod 1777", dir,
+		return add_verdict(d, WARN, "scratch", "ScratchDir %s: users cannot make files there (mode %04o): chmod 1777", dir,
 			    st.st_mode & 07777);
 	if (!(st.st_mode & S_ISVTX))
-		return find(d, WARN, "scratch", "ScratchDir %s: users can remove each other's files (mode %04o): chmod +t", dir,
+		return add_verdict(d, WARN, "scratch", "ScratchDir %s: users can remove each other's files (mode %04o): chmod +t", dir,
 			    st.st_mode & 07777);
 	left = scratch_left(dir, SCRATCH_OLD_S, &bytes);
 	if (left)
-		find(d, WARN, "scratch",
+		add_verdict(d, WARN, "scratch",
 		     "%u files of probes that were killed, %.3g MiB: find %s -name '" SCRATCH_PATTERN "' -mtime +0 -delete", left,
 		     bytes / 1048576, dir);
 	else
-		find(d, OK, "scratch", "%s", dir);
+		add_verdict(d, OK, "scratch", "%s", dir);
 }
 
 static void check_spool(struct doctor *d)
@@ -270,25 +270,25 @@ static void check_spool(struct doctor *d)
 	struct stat st;
 
 	if (stat(dir, &st) < 0) {
-		find(d, FAIL, "spool", "%s: %s: create it as root, group of SlurmUser, mode 0755, on a file system that all "
+		add_verdict(d, FAIL, "spool", "%s: %s: create it as root, group of SlurmUser, mode 0755, on a file system that all "
 				       "nodes share", dir, strerror(errno));
 		return;
 	}
 	if (!S_ISDIR(st.st_mode) || st.st_uid != 0 || (st.st_mode & 022)) {
-		find(d, FAIL, "spool", "%s: must be a directory of root that only root can write to (is uid %u, mode %04o): chown "
+		add_verdict(d, FAIL, "spool", "%s: must be a directory of root that only root can write to (is uid %u, mode %04o): chown "
 				       "root and chmod 0755", dir, st.st_uid, st.st_mode & 07777);
 		return;
 	}
 	if (spool_is_full(dir, &why)) {
-		find(d, FAIL, "spool", "%s: no job can be traced", why.text);
+		add_verdict(d, FAIL, "spool", "%s: no job can be traced", why.text);
 		return;
 	}
 	if (statvfs(dir, &vfs) == 0 && vfs.f_bavail < vfs.f_blocks / 50) {
-		find(d, WARN, "spool", "%s: only %.1f %% of the file system is free: make room, traces may be lost", dir,
+		add_verdict(d, WARN, "spool", "%s: only %.1f %% of the file system is free: make room, traces may be lost", dir,
 		     100.0 * (double)vfs.f_bavail / (double)vfs.f_blocks);
 		return;
 	}
-	find(d, OK, "spool", "%s", dir);
+	add_verdict(d, OK, "spool", "%s", dir);
 }
 
 /* Are there jobs that failed because they were traced? */
@@ -297,7 +297,7 @@ static void check_tracing(struct doctor *d, struct store *s)
 	static const enum verdict verdicts[] = {[TRACING_FINE] = OK, [TRACING_DOUBT] = WARN, [TRACING_BROKEN] = FAIL};
 	char text[1000];
 
-	find(d, verdicts[tracing_report(s, time(NULL), text, sizeof(text))], "tracing", "%s", text);
+	add_verdict(d, verdicts[tracing_report(s, time(NULL), text, sizeof(text))], "tracing", "%s", text);
 }
 
 static void check_store(struct doctor *d)
@@ -306,17 +306,17 @@ static void check_store(struct doctor *d)
 	struct errbuf err;
 
 	if (access(d->conf.state_dir, R_OK | X_OK) < 0 && errno == EACCES) {
-		find(d, OK, "store", "%s is not readable by you, as it should be", d->conf.state_dir);
+		add_verdict(d, OK, "store", "%s is not readable by you, as it should be", d->conf.state_dir);
 		return;
 	}
 	if (store_open(d->conf.store_file, STORE_READ | STORE_WAIT, &s, &err) < 0) {
-		find(d, store_last_fault() == STORE_MISSING ? WARN : FAIL, "store", "%s", err.text);
+		add_verdict(d, store_last_fault() == STORE_MISSING ? WARN : FAIL, "store", "%s", err.text);
 		return;
 	}
 	if (store_check(s, &err) < 0) {
-		find(d, FAIL, "store", "%s", err.text);
+		add_verdict(d, FAIL, "store", "%s", err.text);
 	} else {
-		find(d, OK, "store", "%s is sound", d->conf.store_file);
+		add_verdict(d, OK, "store", "%s is sound", d->conf.store_file);
 		check_tracing(d, s);
 	}
 	store_close(s);
@@ -333,9 +333,9 @@ static void check_daemon(struct doctor *d)
 	if (stat(d->conf.state_dir, &st) == 0)
 		server.uid = st.st_uid;
 	if (query_call(&server, query_munge(), "{\"verb\":\"ping\"}", &reply, &err) < 0)
-		find(d, FAIL, "precedentd", "%s", err.text);
+		add_verdict(d, FAIL, "precedentd", "%s", err.text);
 	else
-		find(d, OK, "precedentd", "answers on %s:%u", server.host, server.port);
+		add_verdict(d, OK, "precedentd", "answers on %s:%u", server.host, server.port);
 	free(reply);
 }
 
@@ -388,12 +388,12 @@ static void check_plugin_version(struct doctor *d, const char *path)
 
 	slurm_value(d, "SLURM_VERSION", have, sizeof(have));
 	if (plugin_version_read(path, &built) < 0 || sscanf(have, "%d.%d.%d", &major, &minor, &micro) != 3)
-		find(d, WARN, "job_submit", "%s: the version of Slurm that it was built for cannot be read", path);
+		add_verdict(d, WARN, "job_submit", "%s: the version of Slurm that it was built for cannot be read", path);
 	else if (built != (uint32_t)((major << 16) | (minor << 8) | micro))
-		find(d, FAIL, "job_submit", "%s was built for Slurm %u.%u.%u, this is %s: rebuild and install Precedent", path,
+		add_verdict(d, FAIL, "job_submit", "%s was built for Slurm %u.%u.%u, this is %s: rebuild and install Precedent", path,
 		     built >> 16, (built >> 8) & 255, built & 255, have);
 	else
-		find(d, OK, "job_submit", "%s, built for Slurm %s", path, have);
+		add_verdict(d, OK, "job_submit", "%s, built for Slurm %s", path, have);
 }
 
 static void check_job_submit(struct doctor *d)
@@ -402,9 +402,9 @@ static void check_job_submit(struct doctor *d)
 
 	slurm_value(d, "JobSubmitPlugins", list, sizeof(list));
 	if (!strstr(list, "precedent"))
-		find(d, FAIL, "job_submit", "slurm.conf says JobSubmitPlugins=%s: add precedent", *list ? list : "(none)");
+		add_verdict(d, FAIL, "job_submit", "slurm.conf says JobSubmitPlugins=%s: add precedent", *list ? list : "(none)");
 	else if (!find_plugin(d, "job_submit_precedent.so", path, sizeof(path)))
-		find(d, FAIL, "job_submit", "job_submit_precedent.so is in no directory of PluginDir: slurmctld will not start");
+		add_verdict(d, FAIL, "job_submit", "job_submit_precedent.so is in no directory of PluginDir: slurmctld will not start");
 	else
 		check_plugin_version(d, path);
 }
@@ -432,11 +432,11 @@ static void check_spank(struct doctor *d)
 		snprintf(stack, sizeof(stack), "/etc/slurm/plugstack.conf");
 	snprintf(dir, sizeof(dir), "%s.d/precedent.conf", stack);
 	if (access(stack, R_OK) < 0 && access(dir, R_OK) < 0)
-		find(d, FAIL, "spank", "%s does not exist: link conf/plugstack.conf there on every node", stack);
+		add_verdict(d, FAIL, "spank", "%s does not exist: link conf/plugstack.conf there on every node", stack);
 	else if (!file_mentions(stack, "spank_precedent.so") && !file_mentions(dir, "spank_precedent.so"))
-		find(d, FAIL, "spank", "neither %s nor %s loads spank_precedent.so: no job is traced", stack, dir);
+		add_verdict(d, FAIL, "spank", "neither %s nor %s loads spank_precedent.so: no job is traced", stack, dir);
 	else
-		find(d, OK, "spank", "loaded by %s", file_mentions(stack, "spank_precedent.so") ? stack : dir);
+		add_verdict(d, OK, "spank", "loaded by %s", file_mentions(stack, "spank_precedent.so") ? stack : dir);
 }
 
 /* May others take the nodes of a probe that runs? */
@@ -452,7 +452,7 @@ static void check_preempt(struct doctor *d)
 	if (*f.qos)
 		f.list = list = slurp_command("timeout 10 sacctmgr -nP show qos format=name%60,preempt%1000 2>/dev/null </dev/null",
 					      1 << 16);
-	find(d, verdicts[preempt_judge(&f, text, sizeof(text))], "probe qos", "%s", text);
+	add_verdict(d, verdicts[preempt_judge(&f, text, sizeof(text))], "probe qos", "%s", text);
 	free(list);
 }
 
@@ -474,11 +474,11 @@ static void check_slurm_conf(struct doctor *d)
 	slurm_value(d, "OverTimeLimit", overtime, sizeof(overtime));
 	slurm_value(d, "SLURM_VERSION", version, sizeof(version));
 	slurm_value(d, "SchedulerParameters", parameters, sizeof(parameters));
-	find(d, verdicts[slurm_judge_age(&f, text, sizeof(text))], "ended jobs", "%s", text);
-	find(d, verdicts[slurm_judge_count(&f, text, sizeof(text))], "job records", "%s", text);
-	find(d, verdicts[slurm_judge_scheduler(&f, text, sizeof(text))], "scheduler", "%s", text);
+	add_verdict(d, verdicts[slurm_judge_age(&f, text, sizeof(text))], "ended jobs", "%s", text);
+	add_verdict(d, verdicts[slurm_judge_count(&f, text, sizeof(text))], "job records", "%s", text);
+	add_verdict(d, verdicts[slurm_judge_scheduler(&f, text, sizeof(text))], "scheduler", "%s", text);
 	if (f.limits && d->conf.limit_guard != GUARD_RAISE)
-		find(d, verdicts[slurm_judge_guard(&f, text, sizeof(text))], "limit guard", "%s", text);
+		add_verdict(d, verdicts[slurm_judge_guard(&f, text, sizeof(text))], "limit guard", "%s", text);
 }
 
 static void check_slurm(struct doctor *d)
@@ -486,7 +486,7 @@ static void check_slurm(struct doctor *d)
 	/* Where there is no slurm.conf scontrol looks for one for a minute. */
 	d->slurm = slurp_command("timeout 10 scontrol show config 2>/dev/null </dev/null", 1 << 18);
 	if (!d->slurm) {
-		find(d, WARN, "slurm", "no answer from slurmctld (or no Slurm here): traces, skeletons and local predictions work "
+		add_verdict(d, WARN, "slurm", "no answer from slurmctld (or no Slurm here): traces, skeletons and local predictions work "
 				       "without it");
 		return;
 	}

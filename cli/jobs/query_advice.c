@@ -75,7 +75,7 @@ static void print_problems(struct engine *e, struct report *r, const struct inpu
 		printf("  %s\n", _("no problems found"));
 }
 
-static bool look_at(const char *path, const char *rules_path)
+static bool print_advice(const char *path, const char *rules_path)
 {
 	struct errbuf err;
 	struct report report = {0};
@@ -121,7 +121,7 @@ void query_print_advice(const json_t *answer)
 	rules = large ? NULL : cli_shared("problems.rules", &err);
 	language_choose();
 	puts("Problems of the traced run");
-	if (!rules || !look_at(path, rules))
+	if (!rules || !print_advice(path, rules))
 		puts("  it is too large to be looked at here, or cannot be read");
 	printf("  more      precedent advise %s\n", path);
 	free(rules);

@@ -91,7 +91,7 @@ static int predict_ranks(const struct model_options *o, struct foresee *f, struc
 	return 0;
 }
 
-static void say(const struct model_options *o, const struct foresee *f, const struct prediction *p)
+static void print_prediction(const struct model_options *o, const struct foresee *f, const struct prediction *p)
 {
 	double error = foresee_error(f), lo, hi;
 	const char *far = foresee_far(f, &lo, &hi), *crowded, *outside = foresee_outside(f);
@@ -181,7 +181,7 @@ int model_predict(const struct model_options *o, const char *path)
 	}
 	if (foresee_place(&f, o->cpus, &err) < 0 || predict_ranks(o, &f, &p, &err) < 0 || (o->out && model_predict_trace(o, path, &f, &err) < 0))
 		goto out;
-	say(o, &f, &p);
+	print_prediction(o, &f, &p);
 	rc = o->against ? compare(o, &f, &err) : 0;
 out:
 	if (rc < 0)

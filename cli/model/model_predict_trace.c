@@ -9,7 +9,7 @@
 #include "common/buf.h"
 #include "model/inputs/predicted_trace.h"
 
-static void put(struct buf *b, const char *text)
+static void put_string(struct buf *b, const char *text)
 {
 	buf_put(b, text, strlen(text));
 }
@@ -19,21 +19,21 @@ static void say_from(const struct model_options *o, const char *path, const stru
 {
 	char text[64];
 
-	put(b, basename(path));
+	put_string(b, basename(path));
 	snprintf(text, sizeof(text), " (%u runs) for ", f->m->n_runs);
-	put(b, text);
+	put_string(b, text);
 	for (uint32_t i = 0; i < o->n_given; i++) {
-		put(b, o->given[i].name);
-		put(b, "=");
-		put(b, o->given[i].text);
-		put(b, i + 1 < o->n_given ? ", " : " ");
+		put_string(b, o->given[i].name);
+		put_string(b, "=");
+		put_string(b, o->given[i].text);
+		put_string(b, i + 1 < o->n_given ? ", " : " ");
 	}
 	snprintf(text, sizeof(text), "on %u ranks", f->ranks);
-	put(b, text);
-	put(b, ", with types, requests and kinds of computation from ");
+	put_string(b, text);
+	put_string(b, ", with types, requests and kinds of computation from ");
 	for (uint32_t i = 0; i < o->n_from; i++) {
-		put(b, i ? ", " : "");
-		put(b, basename(o->from[i]));
+		put_string(b, i ? ", " : "");
+		put_string(b, basename(o->from[i]));
 	}
 	buf_put_u8(b, '\0');
 }

@@ -130,7 +130,7 @@ static int leave_out(struct runs *r, uint32_t dims, struct model *m, struct errb
 	return 0;
 }
 
-static int fit(const struct model_options *o, char **path, uint32_t n)
+static int fit_model(const struct model_options *o, char **path, uint32_t n)
 {
 	struct runs_var var[FEATURE_VARS_MAX] = {0};
 	double *value = calloc(FEATURE_VARS_MAX * RUNS_MAX, sizeof(*value));
@@ -171,7 +171,7 @@ out:
 
 /* ---- show, compile ---- */
 
-static int show(const struct model_options *o, const char *path)
+static int show_model(const struct model_options *o, const char *path)
 {
 	struct errbuf err;
 	struct model *m = model_load(path, &err);
@@ -219,11 +219,11 @@ static int model_verb(int argc, char **argv)
 	if (!strcmp(*what, "fit"))
 		return !n ? cli_usage("model", "no trace named")
 		       : !o.out ? cli_usage("model", "fit needs -o FILE")
-				: fit(&o, named, (uint32_t)n);
+				: fit_model(&o, named, (uint32_t)n);
 	if (n != 1)
 		return cli_usage("model", n ? "one model at a time" : "no model named");
 	if (!strcmp(*what, "show"))
-		return show(&o, *named);
+		return show_model(&o, *named);
 	if (!strcmp(*what, "compile"))
 		return o.out ? compile(&o, *named) : cli_usage("model", "compile needs -o DIR");
 	if (!o.ranks)

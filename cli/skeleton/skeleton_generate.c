@@ -109,7 +109,7 @@ static const char *site_name(void *arg, const struct trace_defs *d, const struct
 }
 
 /* The Makefile names the places of the runtime, where it is installed. */
-static int emit(struct skel_stages *p, const char *dir, struct skel_emit_options *opt, struct errbuf *err)
+static int write_skeleton(struct skel_stages *p, const char *dir, struct skel_emit_options *opt, struct errbuf *err)
 {
 	struct errbuf unused;
 	enum mpi_family family = mpi_family_of_library(trace_job_get(p->tree.trace, "mpi"));
@@ -145,7 +145,7 @@ static int generate(const struct trace *t, struct skel_stages *p, const char *di
 		return -1;
 	if (wish->tree)
 		skel_tree_print(&p->tree, wish->tree);
-	if (make_dir(dir, err) < 0 || emit(p, dir, &opt, err) < 0 || hash_file(dir, "skel.c", f->hash, err) < 0)
+	if (make_dir(dir, err) < 0 || write_skeleton(p, dir, &opt, err) < 0 || hash_file(dir, "skel.c", f->hash, err) < 0)
 		return -1;
 	f->n_ranks = p->tree.n_ranks;
 	f->events = p->times.events;

@@ -50,7 +50,7 @@ static bool append(const char *dir, const char *text)
 }
 
 /* In the job's directory; on the node where that has no room. */
-static void note(const struct collect_task *c, const char *text)
+static void note_progress(const struct collect_task *c, const char *text)
 {
 	if (!append(c->into, text))
 		append(c->from, text);
@@ -191,7 +191,7 @@ static int bring_one(const struct collect_task *c, int from, int into, const cha
 		close(in);
 	}
 	if (err.text[0])
-		note(c, err.text);
+		note_progress(c, err.text);
 	return rv;
 }
 
@@ -205,7 +205,7 @@ static void bring_all(const struct collect_task *c)
 
 	if (d && into < 0) {
 		err_set(&err, "%s: %s", c->into, strerror(errno));
-		note(c, err.text);
+		note_progress(c, err.text);
 	}
 	while (d && into >= 0 && (e = readdir(d)))
 		if (is_spill(e->d_name))
@@ -266,7 +266,7 @@ static void put_together(const struct collect_task *c, const struct salvage_run 
 	if (!lock)
 		return;
 	if (still_there(c, run->id) && salvage_write(c->into, run->id, c->into, NULL, c->ended, &report, &err) < 0)
-		note(c, err.text);
+		note_progress(c, err.text);
 	unlink(lock);
 	free(lock);
 }
@@ -295,7 +295,7 @@ static int collect(const struct collect_task *c)
 		nanosleep(&nap, NULL);
 	}
 	if (n < 0)
-		note(c, err.text);
+		note_progress(c, err.text);
 	for (int i = 0; i < n; i++)
 		put_together(c, &run[i]);
 	free(run);

@@ -78,7 +78,7 @@ static int write_file(const struct trace *t, const struct wish *w, const char *p
 	return rv;
 }
 
-static void say(const char *path, const struct export_report *r, bool imported)
+static void print_export(const char *path, const struct export_report *r, bool imported)
 {
 	char a[32], b[32], c[32];
 
@@ -112,11 +112,11 @@ static int export_trace(const struct trace *t, const struct wish *w, const char 
 	if (rv < 0)
 		return cli_fail("%s: %s", w->trace, err.text);
 	if (strcmp(path, "-"))
-		say(path, &report, trace_is_imported(t));
+		print_export(path, &report, trace_is_imported(t));
 	return 0;
 }
 
-static int run(const struct wish *w)
+static int run_export(const struct wish *w)
 {
 	char *path = w->output ? strdup(w->output) : cli_output_name(w->trace, w->format->suffix);
 	struct errbuf err;
@@ -186,7 +186,7 @@ static int take_ranks(void *wish, char *text)
 	return 0;
 }
 
-static int check(const struct wish *w)
+static int check_wish(const struct wish *w)
 {
 	if (!w->format)
 		return cli_usage("export", "say --format otf2, chrome or csv");
@@ -208,8 +208,8 @@ static int export_verb(int argc, char **argv)
 	if (!w.format)
 		w.format = format_of(w.output);
 	w.trace = *trace;
-	rc = check(&w);
-	return rc ? rc : run(&w);
+	rc = check_wish(&w);
+	return rc ? rc : run_export(&w);
 }
 
 static const struct verb_option options[] = {

@@ -41,7 +41,7 @@ static int collect(const struct trace *t, const char *path, struct stats *s)
 	return 0;
 }
 
-static void drop(struct stats *s)
+static void free_stats(struct stats *s)
 {
 	tiles_close(s->tiles);
 	free(s->each);
@@ -117,7 +117,7 @@ int import_stats_print(const struct trace *t, const char *path, bool all)
 		print_damage(t, &s);
 		print_table(&s, all);
 	}
-	drop(&s);
+	free_stats(&s);
 	return rc;
 }
 
@@ -169,6 +169,6 @@ int import_stats_print_json(const struct trace *t, const char *path)
 	json_decref(o);
 	json_decref(each);
 	json_decref(damage);
-	drop(&s);
+	free_stats(&s);
 	return rc;
 }

@@ -110,7 +110,7 @@ static int print_stats(const struct args *a)
 	return rc;
 }
 
-static int run(const char *file, struct args *a)
+static int run_import(const char *file, struct args *a)
 {
 	struct columns14_report r;
 	struct errbuf err;
@@ -140,7 +140,7 @@ static int import_verb(int argc, char **argv)
 		return rc;
 	if (!a.out && !(a.out = out = default_output(*file)))
 		return cli_fail("no memory");
-	rc = run(*file, &a);
+	rc = run_import(*file, &a);
 	free(out);
 	return rc;
 }

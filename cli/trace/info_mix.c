@@ -70,7 +70,7 @@ static int prepare(struct work *w, struct errbuf *err)
 	return 0;
 }
 
-static void drop(struct work *w)
+static void free_work(struct work *w)
 {
 	free(w->block);
 	symbolizer_destroy(w->sym);
@@ -227,6 +227,6 @@ int info_print_mix(const struct trace *t, const char *path, bool all, bool json)
 		rc = print_json(&w, path);
 	else
 		print_text(&w, path, all);
-	drop(&w);
+	free_work(&w);
 	return rc;
 }

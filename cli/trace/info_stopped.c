@@ -111,8 +111,8 @@ static bool is_stopped(const struct trace *t, uint32_t rank)
 
 /* ---- in words ---- */
 
-static void put(char *to, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void put(char *to, size_t size, const char *fmt, ...)
+static void put_words(char *to, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void put_words(char *to, size_t size, const char *fmt, ...)
 {
 	size_t len = strlen(to);
 	va_list ap;
@@ -127,11 +127,11 @@ static void put_rank(char *to, size_t size, const char *word, int64_t rank)
 	if (rank == TRACE_IN_CALL_NONE)
 		return;
 	if (rank == TRACE_ANY_SOURCE)
-		put(to, size, " %s any rank", word);
+		put_words(to, size, " %s any rank", word);
 	else if (rank == TRACE_PROC_NULL)
-		put(to, size, " %s no process", word);
+		put_words(to, size, " %s no process", word);
 	else if (rank >= 0)
-		put(to, size, " %s rank %" PRId64, word, rank);
+		put_words(to, size, " %s rank %" PRId64, word, rank);
 }
 
 /* " to rank 1 from any rank, tag 7, on communicator 3 of 4 ranks" */
@@ -142,17 +142,17 @@ static void put_peers(char *to, size_t size, const struct trace_defs *d, const s
 	put_rank(to, size, rooted ? "with root" : "to", c->dst);
 	put_rank(to, size, "from", c->src);
 	if (c->tag == TRACE_ANY_TAG)
-		put(to, size, ", any tag");
+		put_words(to, size, ", any tag");
 	else if (c->tag >= 0)
-		put(to, size, ", tag %" PRId64, c->tag);
+		put_words(to, size, ", tag %" PRId64, c->tag);
 	if (c->requests)
-		put(to, size, " for %" PRIu64 " request%s", c->requests, c->requests == 1 ? "" : "s");
+		put_words(to, size, " for %" PRIu64 " request%s", c->requests, c->requests == 1 ? "" : "s");
 	if (c->comm > 1 && c->comm < (int64_t)d->n_comm)
-		put(to, size, " on communicator %" PRId64 " of %u ranks", c->comm, d->comm[c->comm].members.n);
+		put_words(to, size, " on communicator %" PRId64 " of %u ranks", c->comm, d->comm[c->comm].members.n);
 	else if (c->comm == 1)
-		put(to, size, " on MPI_COMM_SELF");
+		put_words(to, size, " on MPI_COMM_SELF");
 	if (c->win >= 0)
-		put(to, size, " on window %" PRId64, c->win);
+		put_words(to, size, " on window %" PRId64, c->win);
 }
 
 /* A signature as the call that it was. */
@@ -170,10 +170,10 @@ static void put_call(char *to, size_t size, struct symbolizer *sym, const struct
 {
 	char site[SITE] = "";
 
-	put(to, size, "%s", trace_fn[c->fn].name);
+	put_words(to, size, "%s", trace_fn[c->fn].name);
 	put_peers(to, size, d, c);
 	if (c->site < d->n_site)
-		put(to, size, " in %s", symbolizer_site(sym, d, &d->site[c->site], site, sizeof(site)));
+		put_words(to, size, " in %s", symbolizer_site(sym, d, &d->site[c->site], site, sizeof(site)));
 }
 
 /* The requests that a wait may have waited for: all that were under way, as the file does not say which were given. */
@@ -187,11 +187,11 @@ static void put_requests(char *to, size_t size, struct symbolizer *sym, const st
 		if (!s->requests.v[i].active || n++ >= REQUESTS_SHOWN)
 			continue;
 		made = call_of(d, s->requests.v[i].symbol);
-		put(to, size, n == 1 ? "; under way: " : ", ");
+		put_words(to, size, n == 1 ? "; under way: " : ", ");
 		put_call(to, size, sym, d, &made);
 	}
 	if (n > REQUESTS_SHOWN)
-		put(to, size, " and %u more", n - REQUESTS_SHOWN);
+		put_words(to, size, " and %u more", n - REQUESTS_SHOWN);
 }
 
 static void describe(char *to, size_t size, struct symbolizer *sym, const struct trace *t, const struct stop *s)
@@ -206,10 +206,10 @@ static void describe(char *to, size_t size, struct symbolizer *sym, const struct
 			put_requests(to, size, sym, d, s);
 	} else if (s->last != UINT32_MAX) {
 		last = call_of(d, s->last);
-		put(to, size, "no MPI call, after ");
+		put_words(to, size, "no MPI call, after ");
 		put_call(to, size, sym, d, &last);
 	} else {
-		put(to, size, "no MPI call, before the first one");
+		put_words(to, size, "no MPI call, before the first one");
 	}
 }
 
@@ -234,7 +234,7 @@ static void print_group(const struct info_view *v, const struct group *g)
 		snprintf(who, sizeof(who), "%u ranks, the first %u,", g->n, g->first);
 	snprintf(line, sizeof(line), "%s in %s", g->n == 1 ? "was" : "were", g->text);
 	if (g->seconds > 0)
-		put(line, sizeof(line), ", for %s", info_time(at, sizeof(at), g->seconds));
+		put_words(line, sizeof(line), ", for %s", info_time(at, sizeof(at), g->seconds));
 	used = printf("  %sstopped%s  %s ", term_on(TERM_WARNING), term_off(), who);
 	printf("%s\n", info_rest(v, used, line, cut, sizeof(cut)));
 }

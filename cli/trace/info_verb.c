@@ -22,7 +22,7 @@ static void print_damage(const char *line, void *arg)
 	printf("%s: %s\n", (const char *)arg, line);
 }
 
-static int check(const struct trace *t, const char *path)
+static int check_trace(const struct trace *t, const char *path)
 {
 	struct trace_check_report report;
 	struct errbuf err;
@@ -54,7 +54,7 @@ static int summary(const struct trace *t, const char *path, const struct args *a
 	return rc;
 }
 
-static int show(const char *path, const struct args *a)
+static int show_info(const char *path, const struct args *a)
 {
 	struct errbuf err;
 	struct trace *t = trace_open(path, &err);
@@ -68,7 +68,7 @@ static int show(const char *path, const struct args *a)
 	else if (a->events >= 0)
 		rc = info_print_events(t, path, (uint32_t)a->events);
 	else
-		rc = a->check ? check(t, path) : summary(t, path, a);
+		rc = a->check ? check_trace(t, path) : summary(t, path, a);
 	trace_close(t);
 	return rc;
 }
@@ -85,7 +85,7 @@ static int info_verb(int argc, char **argv)
 		return cli_usage("info", "--events, --mix or --check: one of them");
 	if ((a.json || a.all) && (a.events >= 0 || a.check))
 		return cli_usage("info", "%s goes with the summary and with --mix", a.json ? "--json" : "--all");
-	return show(*trace, &a);
+	return show_info(*trace, &a);
 }
 
 static const struct verb_option options[] = {

@@ -221,7 +221,7 @@ static int describe(const char *file, char *const cmd[], int rc, struct errbuf *
 	return 0;
 }
 
-static int run(char *const cmd[], const char *file, bool quiet)
+static int run_traced(char *const cmd[], const char *file, bool quiet)
 {
 	struct errbuf err;
 	struct stat st;
@@ -259,7 +259,7 @@ static int trace_verb(int argc, char **argv)
 	file = a.output ? strdup(a.output) : default_output(cmd);
 	if (!file)
 		return cli_fail("no memory");
-	rc = run(cmd, file, a.quiet);
+	rc = run_traced(cmd, file, a.quiet);
 	free(file);
 	return rc;
 }

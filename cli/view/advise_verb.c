@@ -30,7 +30,7 @@ struct found {
 	struct symbolizer *sym;
 };
 
-static int check(const char *path)
+static int check_rules(const char *path)
 {
 	struct errbuf err;
 	struct rules *r = rules_load(path, &err);
@@ -552,7 +552,7 @@ static int advise_verb(int argc, char **argv)
 	if (a.check && (*trace || a.rules || a.json))
 		return cli_usage("advise", "--check takes one file of rules and nothing else");
 	if (a.check)
-		return check(a.check);
+		return check_rules(a.check);
 	language_choose();
 	if (!*trace || trace[1])
 		return cli_usage("advise", *trace ? "one trace at a time" : "no trace named");

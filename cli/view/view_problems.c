@@ -55,7 +55,7 @@ struct place {
 };
 
 /* The rank that stands longest is where it is shown. */
-static int see(void *arg, uint32_t type, const union rules_value *v)
+static int see_longest(void *arg, uint32_t type, const union rules_value *v)
 {
 	struct place *p = arg;
 	uint16_t wait = p->g->wait[type];
@@ -97,7 +97,7 @@ static int found(void *arg, struct engine *e, const struct engine_finding *f, st
 	m = marks_of(g, g->report.last);
 	if (!m)
 		return err_set(err, "no memory for what the rules found");
-	engine_finding_events(e, f, see, &p);
+	engine_finding_events(e, f, see_longest, &p);
 	if (!p.n)
 		return 0;
 	p.mark.ns = g->report.last_ns;
@@ -166,7 +166,7 @@ static struct report_problem *next_problem(struct report *r, struct engine *e, d
 	return best;
 }
 
-static int put(struct gathering *g, struct engine *e, const struct trace *t, double all_s, double outside_s,
+static int put_page_problems(struct gathering *g, struct engine *e, const struct trace *t, double all_s, double outside_s,
 	       struct symbolizer *sym, struct view_problems *out, struct errbuf *err)
 {
 	struct report *r = &g->report;
@@ -211,7 +211,7 @@ int view_problems_build(const struct trace *t, const char *rules_path, struct sy
 		rv = input_run(t, NULL, e, progress, &in, err);
 	}
 	if (rv == 0)
-		rv = put(&g, e, t, in.rank_seconds, in.outside_seconds, sym, out, err);
+		rv = put_page_problems(&g, e, t, in.rank_seconds, in.outside_seconds, sym, out, err);
 	if (rv < 0)
 		view_problems_free(out);
 	for (uint32_t i = 0; i < g.n_marks; i++)

@@ -47,7 +47,7 @@ static const char *site_name(void *arg, const struct trace_defs *d, const struct
 	return symbolizer_site(arg, d, site, buf, size);
 }
 
-static int show(const struct args *o, struct view_input *in)
+static int show_page(const struct args *o, struct view_input *in)
 {
 	struct errbuf err;
 	struct view *v = view_create(in, &err);
@@ -115,7 +115,7 @@ static int view(const struct args *o)
 		in.n_problem = problems.n;
 		in.loop = loops.loop;
 		in.n_loop = loops.n;
-		rc = show(o, &in);
+		rc = show_page(o, &in);
 	}
 	view_problems_free(&problems);
 	view_loops_free(&loops);

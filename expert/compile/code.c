@@ -14,7 +14,7 @@ struct writer {
 
 static struct code *write_expr(struct writer *w, const struct expr *e);
 
-static void *room(struct writer *w, size_t size)
+static void *code_room(struct writer *w, size_t size)
 {
 	void *p = memory_alloc(w->mem, size);
 
@@ -24,7 +24,7 @@ static void *room(struct writer *w, size_t size)
 
 static struct code *write_node(struct writer *w, uint8_t op, const struct code *a, const struct code *b)
 {
-	struct code *c = room(w, sizeof(*c));
+	struct code *c = code_room(w, sizeof(*c));
 
 	c->op = op;
 	c->a = a;
@@ -87,7 +87,7 @@ static struct code *write_binary(struct writer *w, const struct expr *e)
 /* Of functions over the group inside of another one the value is asked for; it is evaluated before. */
 static struct code *write_group(struct writer *w, const struct expr *e)
 {
-	struct code_group *g = room(w, sizeof(*g)), *enclosing = w->enclosing;
+	struct code_group *g = code_room(w, sizeof(*g)), *enclosing = w->enclosing;
 	struct code *c = write_node(w, OP_GROUP, NULL, NULL);
 
 	c->group = g;

@@ -111,7 +111,7 @@ static void split(struct planner *k, const struct expr *e)
 	c->e = e;
 }
 
-static void *room(struct planner *k, size_t n, size_t size)
+static void *plan_room(struct planner *k, size_t n, size_t size)
 {
 	return memory_alloc(&k->p->mem, (n ? n : 1) * size);
 }
@@ -190,7 +190,7 @@ static int find_index(struct planner *k, struct plan_pattern *p, const uint32_t 
 		    !memcmp(x->conjuncts + n_key, wild, n_wild * sizeof(*wild)))
 			return (int)i;
 	}
-	grown = room(k, p->n_index + 1, sizeof(*x));
+	grown = plan_room(k, p->n_index + 1, sizeof(*x));
 	if (!grown)
 		return -1;
 	if (p->n_index)
@@ -287,7 +287,7 @@ static int make_steps(struct planner *k, struct plan_pattern *p)
 	uint32_t n = k->rule->src->n_pattern, known = 1u << p->pattern;
 	bool used[MAX_CONJUNCTS];
 
-	p->step = room(k, n, sizeof(*p->step));
+	p->step = plan_room(k, n, sizeof(*p->step));
 	if (!p->step)
 		return -1;
 	for (uint32_t i = 0; i < k->n_cj; i++)
@@ -359,8 +359,8 @@ static bool may_divide(const struct expr *e)
 static int make_filter(struct planner *k, struct plan_pattern *p)
 {
 	bool set[MAX_CONJUNCTS] = {false};
-	struct plan_range *range = room(k, k->n_cj, sizeof(*range));
-	struct plan_test *test = room(k, k->n_cj, sizeof(*test));
+	struct plan_range *range = plan_room(k, k->n_cj, sizeof(*range));
+	struct plan_test *test = plan_room(k, k->n_cj, sizeof(*test));
 	bool in_order = false;
 
 	if (!range || !test)
@@ -387,7 +387,7 @@ static int make_filter(struct planner *k, struct plan_pattern *p)
 /* Of a group: the key is in `by`. */
 static int make_group(struct planner *k, struct plan_pattern *p, const struct rules_pattern *src)
 {
-	struct plan_index *x = room(k, 1, sizeof(*x));
+	struct plan_index *x = plan_room(k, 1, sizeof(*x));
 
 	if (!x)
 		return -1;
@@ -464,10 +464,10 @@ static int make_values(struct planner *k, struct plan_action *a)
 {
 	struct plan_copy *at;
 
-	a->value = room(k, a->src->n_set, sizeof(*a->value));
-	a->copies = room(k, k->rule->n_pattern + 1ull, sizeof(*a->copies));
-	a->copy = at = room(k, a->src->n_set, sizeof(*a->copy));
-	a->compute = room(k, a->src->n_set, sizeof(*a->compute));
+	a->value = plan_room(k, a->src->n_set, sizeof(*a->value));
+	a->copies = plan_room(k, k->rule->n_pattern + 1ull, sizeof(*a->copies));
+	a->copy = at = plan_room(k, a->src->n_set, sizeof(*a->copy));
+	a->compute = plan_room(k, a->src->n_set, sizeof(*a->compute));
 	if (!a->value || !a->copies || !a->copy || !a->compute)
 		return -1;
 	for (uint32_t i = 0; i < a->src->n_set; i++) {
@@ -489,7 +489,7 @@ static int make_actions(struct planner *k)
 	k->rule->n_pattern = src->n_pattern;
 	k->rule->n_action = src->n_action;
 	k->rule->group = src->pattern[0].all;
-	k->rule->action = room(k, src->n_action, sizeof(*k->rule->action));
+	k->rule->action = plan_room(k, src->n_action, sizeof(*k->rule->action));
 	if (!k->rule->action)
 		return -1;
 	for (uint32_t i = 0; i < src->n_action; i++) {
@@ -533,7 +533,7 @@ static int make_rule(struct plan *p, uint32_t i)
 	const struct rules_rule *src = p->rules->rule[i];
 
 	k.rule->src = src;
-	k.rule->pattern = room(&k, src->n_pattern, sizeof(*k.rule->pattern));
+	k.rule->pattern = plan_room(&k, src->n_pattern, sizeof(*k.rule->pattern));
 	if (!k.rule->pattern)
 		return -1;
 	if (src->where)

@@ -335,7 +335,7 @@ static __attribute__((noinline)) int run_cycle(struct engine *e, struct entry *x
 }
 
 /* x is the next event. */
-static inline int look_at(struct engine *e, struct entry *x)
+static inline int process_event(struct engine *e, struct entry *x)
 {
 	e->report.events++;
 	if (e->now_ns < (uint64_t)x->v[RA_START].i)
@@ -384,7 +384,7 @@ int engine_event(struct engine *e, uint32_t type, const struct engine_simple *s,
 			return 0;
 		x = ahead_pop(e);
 	}
-	return look_at(e, x);
+	return process_event(e, x);
 }
 
 int engine_finish(struct engine *e, struct errbuf *err)
@@ -393,7 +393,7 @@ int engine_finish(struct engine *e, struct errbuf *err)
 
 	e->err = err;
 	while (e->ahead.n && rv == 0)
-		rv = look_at(e, ahead_pop(e));
+		rv = process_event(e, ahead_pop(e));
 	return rv;
 }
 

@@ -79,7 +79,7 @@ static int text_failed(struct engine *e, const struct plan_rule *u)
 	return rules_error(e->p->rules, e->err, u->src->pos, "this rule makes too many different strings");
 }
 
-static int tell(struct engine *e, const struct plan_rule *u, const struct plan_action *a)
+static int tell_finding(struct engine *e, const struct plan_rule *u, const struct plan_action *a)
 {
 	struct engine_finding f = {.type = e->p->rules->type[a->type], .rule = u,
 				   .rule_number = (uint32_t)(u - e->p->rule), .action = a};
@@ -96,7 +96,8 @@ static int tell(struct engine *e, const struct plan_rule *u, const struct plan_a
 	return text_failed(e, u);
 }
 
-static inline bool fill(struct engine *e, const struct plan_action *a, struct entry *const *m, uint32_t n, union rules_value *v)
+static inline bool fill_values(struct engine *e, const struct plan_action *a, struct entry *const *m, uint32_t n,
+			       union rules_value *v)
 {
 	bool untimed = set_attributes(v, m, n);
 	const struct plan_copy *c = a->copy;
@@ -125,7 +126,7 @@ static int assert_entry(struct engine *e, const struct plan_rule *u, const struc
 
 	if (!x)
 		return -1;
-	x->untimed = fill(e, a, m, n, x->v);
+	x->untimed = fill_values(e, a, m, n, x->v);
 	put_on_agenda(e, x);
 	if (text_failed(e, u) < 0)
 		return -1;
@@ -177,7 +178,7 @@ static int act(struct engine *e, const struct plan_rule *u, const struct plan_ac
 		return modify(e, u, a, e->bound[a->pattern]);
 	default:
 		if (a->tells)
-			return tell(e, u, a);
+			return tell_finding(e, u, a);
 		return a->ignored ? 0 : assert_entry(e, u, a);
 	}
 }

@@ -100,9 +100,9 @@ static inline bool only_one(const struct engine *e, const struct plan_pattern *p
 	return true;
 }
 
-static int fill(struct join *j, uint32_t n);
+static int fill_pattern(struct join *j, uint32_t n);
 
-/* x may be pattern number n (in order): go on from there. As fill(). */
+/* x may be pattern number n (in order): go on from there. As fill_pattern(). */
 static inline int fill_with(struct join *j, const struct plan_pattern *p, const struct plan_step *s, uint32_t n, struct entry *x)
 {
 	struct engine *e = j->e;
@@ -117,10 +117,10 @@ static inline int fill_with(struct join *j, const struct plan_pattern *p, const 
 		return (int)n;
 	if (n + 1 == j->n)
 		return engine_fire(e, j->rule) < 0 ? -1 : (int)usable_upto(j, n + 1);
-	return fill(j, n + 1);
+	return fill_pattern(j, n + 1);
 }
 
-/* All that may fit. As fill(). */
+/* All that may fit. As fill_pattern(). */
 static __attribute__((noinline)) int fill_several(struct join *j, const struct plan_pattern *p, const struct plan_step *s, uint32_t n)
 {
 	struct engine *e = j->e;
@@ -140,7 +140,7 @@ static __attribute__((noinline)) int fill_several(struct join *j, const struct p
 }
 
 /* Fill pattern number n (in order). Returns how many of those filled before can go on, or -1. */
-static int fill(struct join *j, uint32_t n)
+static int fill_pattern(struct join *j, uint32_t n)
 {
 	struct engine *e = j->e;
 	const struct plan_step *s;
@@ -184,7 +184,7 @@ static __attribute__((noinline)) int join(struct engine *e, const struct plan_pa
 		j.slot[i] = p->step[i - 1].pattern;
 	j.slot[0] = p->pattern;
 	e->bound[p->pattern] = x;
-	return fill(&j, 1) < 0 ? -1 : 0;
+	return fill_pattern(&j, 1) < 0 ? -1 : 0;
 }
 
 int engine_join(struct engine *e, const struct plan_pattern *p, struct entry *x)

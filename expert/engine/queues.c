@@ -74,7 +74,7 @@ static struct place *free_place(struct place *slot, uint32_t n_slot, uint32_t ha
 }
 
 /* Twice the room. */
-static bool grow(struct queues *q)
+static bool grow_places(struct queues *q)
 {
 	struct place *slot;
 
@@ -98,7 +98,7 @@ static inline __attribute__((always_inline)) struct bucket *find_or_make(struct 
 	uint32_t mask, at;
 	struct bucket *b;
 
-	if (2 * (q->n + 1) > q->n_slot && !grow(q))
+	if (2 * (q->n + 1) > q->n_slot && !grow_places(q))
 		return NULL;
 	mask = q->n_slot - 1;
 	for (at = k->hash & mask; q->slot[at].number; at = (at + 1) & mask)

@@ -111,7 +111,7 @@ static uint64_t hash_of(const struct key *k)
 }
 
 /* The place of that key, or the free one where it would be. */
-static struct spilled *place_of(const struct spill *s, uint64_t key)
+static struct spilled *spilled_at(const struct spill *s, uint64_t key)
 {
 	uint32_t at = (uint32_t)(key >> 20) & (s->n_slot - 1);
 
@@ -136,7 +136,7 @@ static bool grow_slots(struct spill *s)
 		slot[i].head = NONE;
 	for (uint32_t i = 0; i < n_old; i++)
 		if (old[i].head != NONE)
-			*place_of(s, old[i].key) = old[i];
+			*spilled_at(s, old[i].key) = old[i];
 	free(old);
 	return true;
 }
@@ -178,7 +178,7 @@ static bool add_slip(struct spill *s, uint64_t key, uint64_t seq, uint32_t recor
 	else
 		s->free_slip = s->slip[i].next;
 	s->slip[i] = (struct slip){.seq = seq, .record = record, .next = NONE};
-	q = place_of(s, key);
+	q = spilled_at(s, key);
 	if (q->head == NONE) {
 		*q = (struct spilled){.key = key, .head = i, .tail = i};
 		s->n++;
@@ -198,7 +198,7 @@ static bool add_slip(struct spill *s, uint64_t key, uint64_t seq, uint32_t recor
 
 static void drop_slip(struct spill *s, uint64_t key, uint32_t record)
 {
-	struct spilled *q = place_of(s, key);
+	struct spilled *q = spilled_at(s, key);
 	uint32_t last = NONE, i;
 
 	for (i = q->head; i != NONE && s->slip[i].record != record; i = s->slip[i].next)
@@ -354,7 +354,7 @@ int spill_ask(struct engine *e, const struct plan_pattern *p, const struct key *
 		if (!(held >> any & 1))
 			continue;
 		other = key_without(k, ix, k->any | any);
-		q = place_of(e->spill, hash_of(&other));
+		q = spilled_at(e->spill, hash_of(&other));
 		if (q->head != NONE && restore(e, e->spill->slip[q->head].record) < 0)
 			return -1;
 	}

@@ -154,7 +154,7 @@ static uint64_t next_key(struct input *in, uint32_t r, int *rv)
 	return key < TOURNAMENT_END ? key : TOURNAMENT_END - 1;
 }
 
-static inline int tell(struct input *in, const struct pending *p)
+static inline int tell_event(struct input *in, const struct pending *p)
 {
 	if (in->told)
 		return in->told(in->arg, in, p, in->err);
@@ -178,7 +178,7 @@ static int merge(struct input *in, struct tournament *t, void (*progress)(double
 		const struct pending *p = &k->ring[k->first++ & (k->cap - 1)];
 		uint64_t key;
 
-		if (tell(in, p))
+		if (tell_event(in, p))
 			return -1;
 		key = next_key(in, r, &rv);
 		if (key != tournament_key(t)) /* events of one call, mostly: it is the first still */
@@ -231,7 +231,7 @@ static int open_clock(struct input_clock *c, const struct trace *t, struct errbu
 	return 0;
 }
 
-static int walk(struct input *with, void (*progress)(double share))
+static int read_events(struct input *with, void (*progress)(double share))
 {
 	struct input in = *with;
 	const struct trace *t = in.t;
@@ -280,7 +280,7 @@ out:
 int input_run(const struct trace *t, struct input_clock *clock, struct engine *e, void (*progress)(double share),
 	      struct input_report *report, struct errbuf *err)
 {
-	return walk(&(struct input){.t = t, .clock = clock, .e = e, .report = report, .err = err}, progress);
+	return read_events(&(struct input){.t = t, .clock = clock, .e = e, .report = report, .err = err}, progress);
 }
 
 int input_watch(const struct trace *t, struct input_clock *clock, struct engine *e,
@@ -289,5 +289,5 @@ int input_watch(const struct trace *t, struct input_clock *clock, struct engine 
 {
 	struct input_report report;
 
-	return walk(&(struct input){.t = t, .clock = clock, .e = e, .report = &report, .err = err, .told = told, .arg = arg}, progress);
+	return read_events(&(struct input){.t = t, .clock = clock, .e = e, .report = &report, .err = err, .told = told, .arg = arg}, progress);
 }

@@ -16,7 +16,7 @@ struct lapse {
 	uint64_t cpu_ns, delayed_ns, asleep_ns;
 };
 
-static void add(struct lapse *l, const struct trace_sample *s)
+static void add_sample(struct lapse *l, const struct trace_sample *s)
 {
 	l->delayed_ns += s->delayed_ns;
 	l->cpu_ns += s->cpu_ns;
@@ -50,16 +50,16 @@ static void find_changes(const struct trace_sample *const *sample, uint32_t n, s
 		struct lapse first = {0}, own = {0}, all = {0};
 		bool any = false;
 
-		add(&first, sample[i]);
+		add_sample(&first, sample[i]);
 		for (; i < n && sample[i]->event == event; i++) {
-			add(&all, sample[i]);
+			add_sample(&all, sample[i]);
 			if (sample[i]->flags & TSAMPLE_IN_MPI)
 				continue;
-			add(&own, sample[i]);
+			add_sample(&own, sample[i]);
 			any = true;
 		}
 		if (i < n)
-			add(&all, sample[i]);
+			add_sample(&all, sample[i]);
 		if (next < event)
 			set_from(h, next, &first, first.asleep_ns);
 		set_from(h, event, any ? &own : &first, all.asleep_ns);

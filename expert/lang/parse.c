@@ -92,7 +92,7 @@ static const char *own_string(struct rules_parser *p)
 	return s;
 }
 
-static void *room(struct rules_parser *p, size_t n, size_t size)
+static void *parser_room(struct rules_parser *p, size_t n, size_t size)
 {
 	void *m = memory_alloc(&p->r->mem, n * size);
 
@@ -120,7 +120,7 @@ static struct rules_struct *new_struct(struct rules_parser *p, struct rules_pos 
 		rules_error(p->r, p->err, pos, "more than %d structures", RULES_MAX_STRUCTS);
 		return NULL;
 	}
-	s = room(p, 1, sizeof(*s));
+	s = parser_room(p, 1, sizeof(*s));
 	if (!s)
 		return NULL;
 	s->name = name;
@@ -139,14 +139,14 @@ static struct rules_rule *new_rule(struct rules_parser *p, struct rules_pos pos,
 		rules_error(p->r, p->err, pos, "more than %d rules", RULES_MAX_RULES);
 		return NULL;
 	}
-	u = room(p, 1, sizeof(*u));
+	u = parser_room(p, 1, sizeof(*u));
 	if (!u)
 		return NULL;
 	u->pos = pos;
 	u->comment = comment;
 	u->form = (uint8_t)form;
-	u->pattern = room(p, RULES_MAX_PATTERNS, sizeof(*u->pattern));
-	u->action = room(p, RULES_MAX_ACTIONS, sizeof(*u->action));
+	u->pattern = parser_room(p, RULES_MAX_PATTERNS, sizeof(*u->pattern));
+	u->action = parser_room(p, RULES_MAX_ACTIONS, sizeof(*u->action));
 	if (!u->pattern || !u->action)
 		return NULL;
 	p->r->rule[p->r->n_rule++] = u;
@@ -185,7 +185,7 @@ static int parse_sets(struct rules_parser *p, struct rules_action *a)
 {
 	if (rules_take(p, RW_LPAREN) < 0)
 		return -1;
-	a->set = room(p, RULES_MAX_PARAMS, sizeof(*a->set));
+	a->set = parser_room(p, RULES_MAX_PARAMS, sizeof(*a->set));
 	if (!a->set)
 		return -1;
 	while (p->x.word != RW_RPAREN) {
@@ -216,7 +216,7 @@ static int parse_group(struct rules_parser *p, struct rules_pattern *t)
 	t->all = rules_parse_expr(p);
 	if (!t->all || rules_take_name(p, "by") < 0)
 		return -1;
-	t->by = room(p, RULES_MAX_ARGS, sizeof(*t->by));
+	t->by = parser_room(p, RULES_MAX_ARGS, sizeof(*t->by));
 	if (!t->by)
 		return -1;
 	if (rules_take(p, RW_LPAREN) < 0)
@@ -413,7 +413,7 @@ static int parse_defstruct(struct rules_parser *p)
 		return -1;
 	s->category = category;
 	s->comment = own_string(p);
-	s->param = room(p, RULES_MAX_PARAMS, sizeof(*s->param));
+	s->param = parser_room(p, RULES_MAX_PARAMS, sizeof(*s->param));
 	if (!s->comment || !s->param)
 		return -1;
 	while (rules_lexer_is(&p->x, "param"))

@@ -21,7 +21,7 @@ static struct replay_cause *cause_slot(struct replay *p, uint32_t problem, uint3
 	}
 }
 
-static int grow(struct replay *p)
+static int grow_causes(struct replay *p)
 {
 	uint32_t n = p->n_cause_slot ? 2 * p->n_cause_slot : 256, old_n = p->n_cause_slot;
 	struct replay_cause *old = p->cause, *c = calloc(n, sizeof(*c));
@@ -43,7 +43,7 @@ static int charge(struct replay *p, uint32_t problem, uint32_t rank, uint32_t sy
 
 	if (!ns)
 		return 0;
-	if (2 * p->n_cause >= p->n_cause_slot && p->n_cause < MAX_CAUSES && grow(p) < 0)
+	if (2 * p->n_cause >= p->n_cause_slot && p->n_cause < MAX_CAUSES && grow_causes(p) < 0)
 		return -1;
 	c = cause_slot(p, problem, rank, sym, doing);
 	if (!c->ns && 2 * p->n_cause >= p->n_cause_slot)

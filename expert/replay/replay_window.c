@@ -91,7 +91,7 @@ static struct replay_shared **place(struct replay_windows *w, int64_t window, ui
 	return at;
 }
 
-static int room(struct replay_windows *w)
+static int grow_shared(struct replay_windows *w)
 {
 	struct replay_shared **old = w->slot;
 	uint32_t old_n = w->n_slot, n = old_n ? 2 * old_n : 256;
@@ -122,7 +122,7 @@ static struct replay_shared *shared_of(struct replay *p, int64_t window, uint8_t
 	struct replay_windows *w = p->windows;
 	struct replay_shared **at, *x;
 
-	if (room(w) < 0)
+	if (grow_shared(w) < 0)
 		return NULL;
 	at = place(w, window, use, origin, target);
 	if (*at)
@@ -271,7 +271,8 @@ void window_settle(struct replay *p, uint64_t ns)
 	}
 }
 
-static int ask(struct replay *p, uint32_t rank, const struct pending *x, const struct replay_shared *held, bool late)
+static int ask_for_lock(struct replay *p, uint32_t rank, const struct pending *x, const struct replay_shared *held,
+			bool late)
 {
 	const struct replay_rank *k = &p->rank[rank];
 	struct replay_windows *w = p->windows;
@@ -310,13 +311,13 @@ static int on_lock(struct replay *p, uint32_t rank, const struct pending *x)
 	}
 	h->is_exclusive = x->v[2].i;
 	h->event = (uint64_t)x->s.event;
-	return ask(p, rank, x, h, false);
+	return ask_for_lock(p, rank, x, h, false);
 }
 
 static int on_flush(struct replay *p, uint32_t rank, const struct pending *x)
 {
 	for (struct replay_shared *h = p->windows->held[rank]; h; h = h->before)
-		if (h->window == x->v[0].i && (x->v[1].i == INPUT_ALL || x->v[1].i == h->target) && ask(p, rank, x, h, true) < 0)
+		if (h->window == x->v[0].i && (x->v[1].i == INPUT_ALL || x->v[1].i == h->target) && ask_for_lock(p, rank, x, h, true) < 0)
 			return -1;
 	return 0;
 }
@@ -346,7 +347,7 @@ static int on_unlock(struct replay *p, uint32_t rank, const struct pending *x)
 
 	if (!h)
 		return 0;
-	if (give_back(p, rank, h) < 0 || ask(p, rank, x, h, true) < 0)
+	if (give_back(p, rank, h) < 0 || ask_for_lock(p, rank, x, h, true) < 0)
 		return -1;
 	if (h->after)
 		h->after->before = h->before;

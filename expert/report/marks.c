@@ -26,7 +26,7 @@ static uint64_t key_of(uint32_t rank, uint64_t event)
 	return ((uint64_t)rank << (EVENT_BITS - BLOCK_BITS) | event >> BLOCK_BITS) + 1;
 }
 
-static uint8_t place_of(uint64_t event)
+static uint8_t event_in_block(uint64_t event)
 {
 	return event & ((1u << BLOCK_BITS) - 1);
 }
@@ -64,13 +64,13 @@ static bool grow_slots(struct problem_marks *m)
 static struct problem_mark *mark_of(const struct problem_marks *m, const struct marks_block *b, uint32_t problem, uint64_t event)
 {
 	for (uint32_t i = b->first; i; i = m->mark[i - 1].next)
-		if (m->mark[i - 1].problem == problem && m->mark[i - 1].event == place_of(event))
+		if (m->mark[i - 1].problem == problem && m->mark[i - 1].event == event_in_block(event))
 			return &m->mark[i - 1];
 	return NULL;
 }
 
 /* -1: there is no room for it. */
-static int add(struct problem_marks *m, uint32_t problem, uint32_t rank, uint64_t event, uint64_t ns)
+static int add_mark(struct problem_marks *m, uint32_t problem, uint32_t rank, uint64_t event, uint64_t ns)
 {
 	uint64_t key = problem < MARKS_PROBLEMS ? key_of(rank, event) : 0;
 	struct problem_mark *mark;
@@ -87,14 +87,14 @@ static int add(struct problem_marks *m, uint32_t problem, uint32_t rank, uint64_
 	if (m->n >= MARKS_MAX || ARRAY_ROOM(m->mark, m->cap, m->n + 1) != 0)
 		return -1;
 	m->n_block += !b->key;
-	m->mark[m->n++] = (struct problem_mark){.ns = ns, .next = b->first, .problem = (uint8_t)problem, .event = place_of(event)};
+	m->mark[m->n++] = (struct problem_mark){.ns = ns, .next = b->first, .problem = (uint8_t)problem, .event = event_in_block(event)};
 	*b = (struct marks_block){.key = key, .first = m->n};
 	return 0;
 }
 
 void marks_add(struct problem_marks *m, uint32_t problem, uint32_t rank, int64_t event, uint64_t ns)
 {
-	m->full |= event >= 0 && add(m, problem, rank, (uint64_t)event, ns) < 0;
+	m->full |= event >= 0 && add_mark(m, problem, rank, (uint64_t)event, ns) < 0;
 }
 
 /* NULL: nothing is marked there. */
@@ -119,7 +119,7 @@ uint64_t marks_problems(const struct problem_marks *m, uint32_t rank, uint64_t e
 	uint64_t all = 0;
 
 	for (uint32_t i = b ? b->first : 0; i; i = m->mark[i - 1].next)
-		if (m->mark[i - 1].event == place_of(event))
+		if (m->mark[i - 1].event == event_in_block(event))
 			all |= 1ull << m->mark[i - 1].problem;
 	return all;
 }

@@ -114,7 +114,7 @@ static bool same_place(const struct report_place *a, const struct report_place *
 }
 
 /* Where a simple event waits; false: it has no place. */
-static bool place_of(struct seen *s, uint32_t type, const union rules_value *v, struct report_place *p)
+static bool waiting_place(struct seen *s, uint32_t type, const union rules_value *v, struct report_place *p)
 {
 	const struct report_slots *at = slots_of(s, type);
 	const struct trace_rank *k;
@@ -142,7 +142,7 @@ static uint32_t find_seen(const struct seen *s, const struct report_place *p)
 	return i;
 }
 
-static int see(void *arg, uint32_t type, const union rules_value *v)
+static int see_event(void *arg, uint32_t type, const union rules_value *v)
 {
 	struct seen *s = arg;
 	uint16_t at = slots_of(s, type)->wait - 1;
@@ -151,7 +151,7 @@ static int see(void *arg, uint32_t type, const union rules_value *v)
 	struct report_place p;
 	uint32_t i;
 
-	if (!place_of(s, type, v, &p))
+	if (!waiting_place(s, type, v, &p))
 		return 0;
 	s->first_ns = from < s->first_ns ? from : s->first_ns;
 	s->last_ns = from > s->last_ns ? from : s->last_ns;
@@ -168,13 +168,13 @@ static int see(void *arg, uint32_t type, const union rules_value *v)
 }
 
 /* All calls of a finding, and all ranks of its places. The time goes to the first of the calls. */
-static int mark(void *arg, uint32_t type, const union rules_value *v)
+static int mark_call(void *arg, uint32_t type, const union rules_value *v)
 {
 	struct seen *s = arg;
 	struct report_place p;
 	uint32_t i;
 
-	if (!place_of(s, type, v, &p))
+	if (!waiting_place(s, type, v, &p))
 		return 0;
 	if (s->p->remedy != RR_NONE)
 		marks_add(&s->r->marks, (uint32_t)(s->p - s->r->problem), p.rank, v[RA_EVENT].i, s->marked ? 0 : s->ns);
@@ -252,7 +252,8 @@ static int add_places(struct seen *s, uint64_t ns)
 
 /* ---- all ---- */
 
-static int add(struct report *r, struct engine *e, const struct engine_finding *f, struct report_problem *p, int64_t ns)
+static int add_finding(struct report *r, struct engine *e, const struct engine_finding *f, struct report_problem *p,
+		       int64_t ns)
 {
 	struct seen s = {.r = r, .p = p, .rules = engine_rules(e), .first_ns = INT64_MAX, .last_ns = INT64_MIN};
 
@@ -273,11 +274,11 @@ static int add(struct report *r, struct engine *e, const struct engine_finding *
 	}
 	if (!r->t)
 		return 0;
-	engine_finding_events(e, f, see, &s);
+	engine_finding_events(e, f, see_event, &s);
 	if (add_places(&s, (uint64_t)ns) < 0)
 		return -1;
 	s.ns = (uint64_t)ns;
-	engine_finding_events(e, f, mark, &s);
+	engine_finding_events(e, f, mark_call, &s);
 	return 0;
 }
 
@@ -305,7 +306,7 @@ int report_found(void *arg, struct engine *e, const struct engine_finding *f, st
 		p->is_outside = p->kind && !strcmp(engine_text(e, p->kind), "outside");
 		p->remedy = remedy_of(engine_text(e, string_of(e, f, "remedy")), p->is_wait);
 	}
-	if (!p || add(r, e, f, p, ns.i) < 0)
+	if (!p || add_finding(r, e, f, p, ns.i) < 0)
 		return err_set(err, "no memory for what the rules found");
 	return 0;
 }

@@ -219,7 +219,7 @@ static void fit_publish(struct precedent_model *m, const struct fitting_set *set
 	atomic_store(&m->loaded, false);
 }
 
-static void fit(struct precedent_model *m, uint32_t number)
+static void fit_region(struct precedent_model *m, uint32_t number)
 {
 	struct fitting_set set;
 	struct model *model;
@@ -292,7 +292,7 @@ static void fit_once(struct precedent_model *m, struct schedule *s)
 		s->news = m->runs_news;
 		pthread_mutex_unlock(&m->lock);
 		place_look(&s->place);
-		fit(m, atomic_load(&m->fits) + 1);
+		fit_region(m, atomic_load(&m->fits) + 1);
 		s->ended_ns = ticks_mono_ns();
 		s->took_ns = s->ended_ns - begin;
 		atomic_fetch_add(&m->fits, 1);

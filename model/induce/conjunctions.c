@@ -59,7 +59,7 @@ static double pairs_gain(struct pairing *p, const struct rules_atom *first, cons
 }
 
 /* On all rows that are not covered yet: one arc, and enough of rows, runs and pairs of values. 1, 0, -1 without memory. */
-static int judge(struct pairing *p, const struct rules_atom *first, struct rules_atom *second)
+static int judge_pair(struct pairing *p, const struct rules_atom *first, struct rules_atom *second)
 {
 	struct rules_search *s = p->s;
 	const struct rules_table *t = s->t;
@@ -132,7 +132,7 @@ static int try_first(struct pairing *p, struct rules_atom *first)
 	for (uint32_t c = 0; c < s->t->n_cols; c++)
 		if (c != first->col && rules_column(sub, p->value, c, MOD_SECOND) < 0)
 			return -1;
-	rc = sub->found ? judge(p, first, &sub->best) : 0;
+	rc = sub->found ? judge_pair(p, first, &sub->best) : 0;
 	if (rc != 1)
 		return rc;
 	first->label = sub->best.label;

@@ -415,7 +415,7 @@ static bool determined(const struct work *w, const struct choice *c, uint32_t mo
 	return distinct > c->n + more;
 }
 
-static void drop(struct choice *c, uint32_t k)
+static void drop_term(struct choice *c, uint32_t k)
 {
 	memmove(c->term + k, c->term + k + 1, (c->n - k - 1) * sizeof(*c->term));
 	memmove(c->coef + k, c->coef + k + 1, (c->n - k - 1) * sizeof(*c->coef));
@@ -429,14 +429,14 @@ static void eliminate(const struct work *w, struct choice *c, double tolerance)
 
 	for (uint32_t k = less.n; k-- > 0 && less.n > 1;)
 		if (fabs(less.coef[k]) < 1e-9 * w->scale)
-			drop(&less, k);
+			drop_term(&less, k);
 	if (less.n < c->n && choice_fit(w, &less, tolerance))
 		*c = less;
 	if (c->n > 16)
 		return;
 	for (uint32_t k = c->n; k-- > 0 && c->n > 1;) {
 		less = *c;
-		drop(&less, k);
+		drop_term(&less, k);
 		if (choice_fit(w, &less, tolerance))
 			*c = less;
 	}

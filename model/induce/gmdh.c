@@ -115,7 +115,7 @@ static uint32_t columns_best(const struct fit_sample *s, uint32_t *pool)
 }
 
 /* The unit among the layer's best, if it is. */
-static void keep(struct net *net, uint32_t first, const struct unit *u, uint32_t rows)
+static void keep_best_unit(struct net *net, uint32_t first, const struct unit *u, uint32_t rows)
 {
 	uint32_t worst = first;
 
@@ -161,7 +161,7 @@ static int net_grow(struct fit_sample *s, const uint8_t *part, struct net *net)
 				u.b = pool[k];
 				if (unit_fit(s, net, &u, u.value + s->n) == 0) {
 					u.error = error_on(s, u.value, part, 1);
-					keep(net, first, &u, s->n);
+					keep_best_unit(net, first, &u, s->n);
 				}
 			}
 		n_pool = 0;
@@ -180,18 +180,18 @@ static int net_grow(struct fit_sample *s, const uint8_t *part, struct net *net)
 
 /* ---- as a function of the model ---- */
 
-static void mark(const struct net *net, uint32_t unit, bool *used)
+static void mark_used(const struct net *net, uint32_t unit, bool *used)
 {
 	if (used[unit])
 		return;
 	used[unit] = true;
 	if (net->unit[unit].a & UNIT)
-		mark(net, net->unit[unit].a & ~UNIT, used);
+		mark_used(net, net->unit[unit].a & ~UNIT, used);
 	if (net->unit[unit].b & UNIT)
-		mark(net, net->unit[unit].b & ~UNIT, used);
+		mark_used(net, net->unit[unit].b & ~UNIT, used);
 }
 
-static void put(struct model_stage *st, const struct fit_sample *s, double coef, uint32_t n, uint32_t a, uint32_t b,
+static void add_monomial(struct model_stage *st, const struct fit_sample *s, double coef, uint32_t n, uint32_t a, uint32_t b,
 		const uint32_t *stage_of)
 {
 	struct model_term *t = &st->term[st->n_terms++];
@@ -214,7 +214,7 @@ static int net_to_fn(const struct fit_sample *s, const struct net *net, struct m
 	bool used[UNITS_MAX] = {false};
 	uint32_t stage_of[UNITS_MAX];
 
-	mark(net, net->best, used);
+	mark_used(net, net->best, used);
 	out->n_stages = 0;
 	out->stage = model_alloc(m, UNITS_MAX, sizeof(*out->stage));
 	for (uint32_t i = 0; out->stage && i < net->n_units; i++) {
@@ -227,12 +227,12 @@ static int net_to_fn(const struct fit_sample *s, const struct net *net, struct m
 		if (!st->term)
 			return -1;
 		stage_of[i] = out->n_stages++;
-		put(st, s, u->coef[0], 0, 0, 0, stage_of);
-		put(st, s, u->coef[1], 1, u->a, 0, stage_of);
-		put(st, s, u->coef[2], 1, u->b, 0, stage_of);
-		put(st, s, u->coef[3], 2, u->a, u->b, stage_of);
-		put(st, s, u->coef[4], 2, u->a, u->a, stage_of);
-		put(st, s, u->coef[5], 2, u->b, u->b, stage_of);
+		add_monomial(st, s, u->coef[0], 0, 0, 0, stage_of);
+		add_monomial(st, s, u->coef[1], 1, u->a, 0, stage_of);
+		add_monomial(st, s, u->coef[2], 1, u->b, 0, stage_of);
+		add_monomial(st, s, u->coef[3], 2, u->a, u->b, stage_of);
+		add_monomial(st, s, u->coef[4], 2, u->a, u->a, stage_of);
+		add_monomial(st, s, u->coef[5], 2, u->b, u->b, stage_of);
 	}
 	return out->stage ? 0 : -1;
 }

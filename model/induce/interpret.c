@@ -64,7 +64,7 @@ static void count_up(const struct frame *f, uint32_t node)
 		f->count[n->first_counter + i]++;
 }
 
-static int emit(struct run *r, const struct frame *f, uint32_t node)
+static int emit_event(struct run *r, const struct frame *f, uint32_t node)
 {
 	uint32_t point = f->g->node[node].point;
 
@@ -143,7 +143,7 @@ static int event_handle(struct run *r, struct frame *f, const struct cell *mail)
 			return stop(r, f, node, MODEL_STEPS);
 		r->out->steps++;
 		count_up(f, node);
-		if (n->point != MODEL_NONE && emit(r, f, node) < 0)
+		if (n->point != MODEL_NONE && emit_event(r, f, node) < 0)
 			return -1;
 		if (n->callee != MODEL_NONE && graph_interpret(r, n->callee, node) < 0)
 			return -1;

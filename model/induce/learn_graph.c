@@ -211,7 +211,7 @@ struct replay {
 };
 
 /* One passage: its row, then the arc as a model takes it. */
-static void pass(struct replay *r, uint32_t node, uint32_t row_out, uint32_t row_next, uint32_t to)
+static void pass_arc(struct replay *r, uint32_t node, uint32_t row_out, uint32_t row_next, uint32_t to)
 {
 	struct learn_graph *g = r->g;
 	struct learn_node *n = &g->node[node];
@@ -262,11 +262,11 @@ int learn_tables(struct learner *l, uint32_t graph)
 		step = g->flow.step + r.walk->first;
 		memset(g->count, 0, g->topo.n_counters * sizeof(*g->count));
 		r.from = 0;
-		pass(&r, 0, graph ? step[0].row : MODEL_NONE, step[0].row, step[0].node);
+		pass_arc(&r, 0, graph ? step[0].row : MODEL_NONE, step[0].row, step[0].node);
 		for (size_t i = 0; i < r.walk->n; i++) {
 			bool last = i + 1 == r.walk->n;
 
-			pass(&r, step[i].node, step[i].row_out, last ? MODEL_NONE : step[i + 1].row,
+			pass_arc(&r, step[i].node, step[i].row_out, last ? MODEL_NONE : step[i + 1].row,
 			     last ? MODEL_END : step[i + 1].node);
 		}
 	}

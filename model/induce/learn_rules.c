@@ -74,7 +74,7 @@ static void columns_take(struct arc_rows *a)
 	}
 }
 
-static int fit(struct arc_rows *a, bool weigh, struct model_fn *out, struct fit_quality *q)
+static int fit_chosen_rows(struct arc_rows *a, bool weigh, struct model_fn *out, struct fit_quality *q)
 {
 	struct fit_table t = {a->n_rows, a->n_cols, a->col, a->feature, a->group};
 
@@ -100,7 +100,7 @@ static int time_learn(struct arc_rows *a, struct model_arc *arc)
 	}
 	if (!some)
 		return 0;
-	if (fit(a, true, &arc->time, &q) < 0)
+	if (fit_chosen_rows(a, true, &arc->time, &q) < 0)
 		return -1;
 	arc->time_error_s = q.error;
 	return 0;
@@ -136,7 +136,7 @@ static double value_at(const struct arc_rows *a, const struct model_fn *fn, size
 }
 
 /* Whether what fits the chosen rows fits all of them. */
-static bool holds(const struct arc_rows *a, const struct model_fn *fn, const struct fit_quality *q)
+static bool fits_all_rows(const struct arc_rows *a, const struct model_fn *fn, const struct fit_quality *q)
 {
 	double allowed = q->exact ? EXACT_ALL_REL * fmax(q->scale, 1e-300) : INFINITY;
 
@@ -204,7 +204,7 @@ static int data_shared(const struct arc_rows *a, uint32_t v, struct model_data *
 				continue;
 			for (size_t r = 0; r < a->n_rows; r++)
 				q.scale = fmax(q.scale, fabs(a->y[r]));
-			if (!holds(a, &other->fn, &q))
+			if (!fits_all_rows(a, &other->fn, &q))
 				continue;
 			*d = *other;
 			if (model_fn_copy(a->l->m, &other->fn, &d->fn) < 0)
@@ -234,9 +234,9 @@ static int data_learn(struct arc_rows *a, uint32_t v, struct model_data *d, bool
 	shared = data_shared(a, v, d);
 	if (shared)
 		return shared < 0 ? -1 : 0;
-	if (fit(a, false, &d->fn, &q) < 0)
+	if (fit_chosen_rows(a, false, &d->fn, &q) < 0)
 		return -1;
-	if (!holds(a, &d->fn, &q) || (!q.exact && !(q.error <= NEAR_REL * q.deviation)))
+	if (!fits_all_rows(a, &d->fn, &q) || (!q.exact && !(q.error <= NEAR_REL * q.deviation)))
 		return not_known(a, v, &q);
 	d->var = v;
 	d->error = q.error;

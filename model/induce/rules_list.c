@@ -22,7 +22,7 @@ struct list {
 	struct model_node rest; /* what it says of the rest */
 };
 
-static int put(const struct rules_search *s, struct list *l, const struct rules_atom *a)
+static int put_atom(const struct rules_search *s, struct list *l, const struct rules_atom *a)
 {
 	if (l->n == MODEL_MAX_CHOICES)
 		return -1;
@@ -34,7 +34,7 @@ static int put(const struct rules_search *s, struct list *l, const struct rules_
 }
 
 /* The atom with its feature; then whether it holds on a row is computed as it was in the search. */
-static int take(struct rules_search *s, struct rules_atom *a, struct model_choice *out)
+static int take_atom(struct rules_search *s, struct rules_atom *a, struct model_choice *out)
 {
 	uint32_t x = s->t->feature[a->col];
 
@@ -101,7 +101,7 @@ static int residual(struct rules_search *s, size_t second, struct list *l, struc
 	for (uint32_t k = 0; k < s->t->n_arcs; k++)
 		l->bits += s->count[k] ? (double)s->count[k] * log2((double)s->n / (double)s->count[k]) : 0;
 	if (rc == 1) {
-		put(s, l, &a);
+		put_atom(s, l, &a);
 		node->rest = MODEL_NEGATIVE;
 		for (uint32_t k = 0; k < s->t->n_arcs; k++)
 			if (s->count[k] && k != a.label)
@@ -134,8 +134,8 @@ static int take_pair(struct rules_search *s, struct list *l, struct errbuf *err)
 	if (rc != 1 || (s->found && s->best.gain >= pair[1].gain))
 		return rc < 0 ? -1 : 0;
 	cover(s, &pair[0], &pair[1]);
-	put(s, l, &pair[0]);
-	put(s, l, &pair[1]);
+	put_atom(s, l, &pair[0]);
+	put_atom(s, l, &pair[1]);
 	l->both[l->n - 2] = true;
 	return 1;
 }
@@ -169,7 +169,7 @@ static int list_learn(struct rules_search *s, double *value, bool pairs, struct 
 		cover(s, &s->best, NULL);
 		if (s->n == before)
 			return residual(s, second, l, err);
-		put(s, l, &s->best);
+		put_atom(s, l, &s->best);
 	}
 }
 
@@ -231,7 +231,7 @@ static int list_take(struct rules_search *s, struct list *l, struct model_node *
 	if (l->n && !node->choice)
 		return err_set(err, "no memory for the rules of a node");
 	for (uint32_t i = 0; i < l->n; i++) {
-		if (take(s, &l->atom[i], &node->choice[i]) < 0)
+		if (take_atom(s, &l->atom[i], &node->choice[i]) < 0)
 			return err_set(err, "no memory for a rule");
 		node->choice[i].both = l->both[i];
 	}

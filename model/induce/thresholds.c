@@ -178,7 +178,7 @@ static void term_add(struct hunt *h, uint32_t n, uint32_t a, uint32_t b)
 	h->n_terms++;
 }
 
-static void keep(struct hunt *h, const struct rational_fn *fn, const uint32_t *term)
+static void add_candidate(struct hunt *h, const struct rational_fn *fn, const uint32_t *term)
 {
 	struct candidate c = {.fn = *fn};
 	uint32_t k;
@@ -206,7 +206,7 @@ static void try_terms(struct hunt *h, uint32_t n, const uint32_t *term)
 	for (uint32_t i = 0; i < n; i++)
 		x[i] = h->term[term[i]].value;
 	if (rational_solve(x, n, h->y, h->n_equal, &fn) == 1)
-		keep(h, &fn, term);
+		add_candidate(h, &fn, term);
 }
 
 static void functions_find(struct hunt *h)
@@ -281,7 +281,7 @@ static void slopes_find(struct hunt *h)
 			if (lo > hi)
 				continue;
 			fn.num[0] = lo <= 0 && hi >= 0 ? 0 : llabs(lo) < llabs(hi) ? lo : hi;
-			keep(h, &fn, &a);
+			add_candidate(h, &fn, &a);
 		}
 	}
 }
@@ -349,7 +349,7 @@ static int fn_make(const struct hunt *h, const struct candidate *c, struct model
 	return 0;
 }
 
-static int judge(struct hunt *h)
+static int judge_candidates(struct hunt *h)
 {
 	struct rules_search *s = h->s;
 
@@ -402,7 +402,7 @@ static int hunt_one(struct rules_search *s, uint32_t label, uint32_t x, bool bel
 			functions_find(&h);
 			slopes_find(&h);
 		}
-		rc = judge(&h);
+		rc = judge_candidates(&h);
 	}
 	hunt_free(&h);
 	return rc;

@@ -282,7 +282,7 @@ static int write_doubts(struct build *b)
 }
 
 /* Where the runs ran, when all of them say it. */
-static struct model_place place_of(const struct runs *r)
+static struct model_place runs_place(const struct runs *r)
 {
 	struct model_place place = {.known = true, .processors = r->run[0].place.processors};
 
@@ -326,7 +326,7 @@ static int build_all(struct build *b)
 		b->m->confidence.n_reach = r->n_vars + 1;
 		memcpy(b->m->confidence.reach, b->times->reach, (r->n_vars + 1) * sizeof(*b->times->reach));
 		b->m->confidence.n_runs = b->times->n_errors;
-		b->m->place = place_of(r);
+		b->m->place = runs_place(r);
 	}
 	return b->failed ? -1 : 0;
 }

@@ -70,7 +70,7 @@ static struct model_stage *stages(struct build *b, struct model_fn *fn, uint32_t
 	return fn->stage;
 }
 
-static void put(struct model_stage *s, double coef, uint32_t n, uint32_t x, uint32_t y)
+static void add_monomial(struct model_stage *s, double coef, uint32_t n, uint32_t x, uint32_t y)
 {
 	s->term[s->n_terms++] = (struct model_term){.coef = coef, .n_x = n, .x = {x, y}};
 }
@@ -93,7 +93,7 @@ void build_step_fn(struct build *b, struct build_graph *g, const struct learnt_v
 	if (!s)
 		return;
 	if (powers && again) {
-		put(s, v->step == STEP_UP ? (double)v->ratio : 1 / (double)v->ratio, 1, build_feature(b, g, MODEL_VAR, var), 0);
+		add_monomial(s, v->step == STEP_UP ? (double)v->ratio : 1 / (double)v->ratio, 1, build_feature(b, g, MODEL_VAR, var), 0);
 		return;
 	}
 	build_rule_terms(b, g, &v->rule, &s[0]);
@@ -101,12 +101,12 @@ void build_step_fn(struct build *b, struct build_graph *g, const struct learnt_v
 		return;
 	build_rule_terms(b, g, &v->second, &s[1]);
 	if (v->step == STEP_EVEN) {
-		put(&s[2], 1, 1, MODEL_STAGE | 0, 0);
-		put(&s[2], 1, 2, counter, MODEL_STAGE | 1);
+		add_monomial(&s[2], 1, 1, MODEL_STAGE | 0, 0);
+		add_monomial(&s[2], 1, 2, counter, MODEL_STAGE | 1);
 		return;
 	}
 	on = goes_on(b, g, counter, v->count);
-	put(&s[2], 1, 1, MODEL_STAGE | 1, 0);
-	put(&s[2], 1, 2, on, MODEL_STAGE | 0);
-	put(&s[2], -1, 2, on, MODEL_STAGE | 1);
+	add_monomial(&s[2], 1, 1, MODEL_STAGE | 1, 0);
+	add_monomial(&s[2], 1, 2, on, MODEL_STAGE | 0);
+	add_monomial(&s[2], -1, 2, on, MODEL_STAGE | 1);
 }

@@ -17,7 +17,7 @@ struct list {
 	bool failed;
 };
 
-static void add(struct list *l, uint8_t op, uint32_t d, uint32_t i, uint32_t v, uint32_t w, const char *fmt, const char *a,
+static void add_feature(struct list *l, uint8_t op, uint32_t d, uint32_t i, uint32_t v, uint32_t w, const char *fmt, const char *a,
 		const char *b)
 {
 	struct feature *f;
@@ -55,10 +55,10 @@ static void add_grid(struct list *l, uint32_t d, const char *const *var, uint32_
 		snprintf(at, sizeof(at), "%u,%u", d, i);
 		for (size_t k = 0; k < sizeof(rule) / sizeof(*rule); k++)
 			if (d > 1 || !rule[k].line)
-				add(l, rule[k].op, d, i, 0, 0, rule[k].name, at, NULL);
+				add_feature(l, rule[k].op, d, i, 0, 0, rule[k].name, at, NULL);
 		for (uint32_t v = 0; v < n_vars; v++)
 			for (size_t k = 0; k < sizeof(part) / sizeof(*part); k++)
-				add(l, part[k].op, d, i, v, 0, part[k].name, var[v], at);
+				add_feature(l, part[k].op, d, i, v, 0, part[k].name, var[v], at);
 	}
 }
 
@@ -67,16 +67,16 @@ static void add_levels(struct list *l, uint32_t v, const char *var)
 {
 	char at[24];
 
-	add(l, FEATURE_LEVELS, 0, 0, v, 0, "levels", var, NULL);
+	add_feature(l, FEATURE_LEVELS, 0, 0, v, 0, "levels", var, NULL);
 	for (uint32_t d = 1; d <= 3; d++) {
 		snprintf(at, sizeof(at), "%u", d);
-		add(l, FEATURE_COARSE, d, d, v, 0, "coarse", var, at);
-		add(l, FEATURE_COARSE, d, d, v, 1, "finer", var, at);
+		add_feature(l, FEATURE_COARSE, d, d, v, 0, "coarse", var, at);
+		add_feature(l, FEATURE_COARSE, d, d, v, 1, "finer", var, at);
 		for (uint32_t i = 0; i < d; i++) {
 			snprintf(at, sizeof(at), "%u,%u", d, i);
-			add(l, FEATURE_LEVELS, d, i, v, 0, "levels", var, at);
-			add(l, FEATURE_COARSE, d, i, v, 0, "coarse", var, at);
-			add(l, FEATURE_COARSE, d, i, v, 1, "finer", var, at);
+			add_feature(l, FEATURE_LEVELS, d, i, v, 0, "levels", var, at);
+			add_feature(l, FEATURE_COARSE, d, i, v, 0, "coarse", var, at);
+			add_feature(l, FEATURE_COARSE, d, i, v, 1, "finer", var, at);
 		}
 	}
 }
@@ -89,9 +89,9 @@ static void add_portions(struct list *l, uint32_t d, uint32_t i, uint32_t v, con
 	snprintf(of, sizeof(of), d ? "block(%.31s,%u,%u)" : "%.31s", var, d, i);
 	for (size_t p = 0; p < sizeof(portion); p++) {
 		snprintf(k, sizeof(k), "%u", portion[p]);
-		add(l, FEATURE_CHUNKS, d, i, v, portion[p], "chunks", of, k);
-		add(l, FEATURE_TAIL, d, i, v, portion[p], "tail", of, k);
-		add(l, FEATURE_WHOLE, d, i, v, portion[p], "whole", of, k);
+		add_feature(l, FEATURE_CHUNKS, d, i, v, portion[p], "chunks", of, k);
+		add_feature(l, FEATURE_TAIL, d, i, v, portion[p], "tail", of, k);
+		add_feature(l, FEATURE_WHOLE, d, i, v, portion[p], "whole", of, k);
 	}
 }
 
@@ -106,7 +106,7 @@ static void add_bounds(struct list *l, uint32_t v, const char *var)
 			for (size_t b = 0; b < sizeof(bound); b++) {
 				snprintf(of, sizeof(of), d ? "block(%.31s,%u,%u)" : "%.31s", var, d, i);
 				snprintf(k, sizeof(k), "%u", bound[b]);
-				add(l, FEATURE_ABOVE, d, i, v, bound[b], "above", of, k);
+				add_feature(l, FEATURE_ABOVE, d, i, v, bound[b], "above", of, k);
 			}
 }
 
@@ -115,19 +115,19 @@ struct feature *feature_list(const char *const *var, uint32_t n_vars, uint32_t *
 	struct list l = {0};
 
 	for (uint32_t v = 0; v < n_vars; v++)
-		add(&l, FEATURE_VAR, 0, 0, v, 0, var[v], NULL, NULL);
-	add(&l, FEATURE_RANK, 0, 0, 0, 0, "rank", NULL, NULL);
-	add(&l, FEATURE_RANKS, 0, 0, 0, 0, "ranks", NULL, NULL);
+		add_feature(&l, FEATURE_VAR, 0, 0, v, 0, var[v], NULL, NULL);
+	add_feature(&l, FEATURE_RANK, 0, 0, 0, 0, "rank", NULL, NULL);
+	add_feature(&l, FEATURE_RANKS, 0, 0, 0, 0, "ranks", NULL, NULL);
 	for (uint32_t v = 0; v < n_vars; v++)
 		for (uint32_t w = 0; w < n_vars; w++)
 			if (v != w) {
-				add(&l, FEATURE_MOD, 0, 0, v, w, "mod", var[v], var[w]);
-				add(&l, FEATURE_DIV, 0, 0, v, w, "div", var[v], var[w]);
+				add_feature(&l, FEATURE_MOD, 0, 0, v, w, "mod", var[v], var[w]);
+				add_feature(&l, FEATURE_DIV, 0, 0, v, w, "div", var[v], var[w]);
 			}
 	for (uint32_t d = 1; d <= 3; d++)
 		add_grid(&l, d, var, n_vars);
-	add(&l, FEATURE_LOG2, 0, 0, 0, 0, "log2", "ranks", NULL);
-	add(&l, FEATURE_CROWDED, 0, 0, 0, 0, "crowded", "ranks", NULL);
+	add_feature(&l, FEATURE_LOG2, 0, 0, 0, 0, "log2", "ranks", NULL);
+	add_feature(&l, FEATURE_CROWDED, 0, 0, 0, 0, "crowded", "ranks", NULL);
 	for (uint32_t v = 0; v < n_vars; v++)
 		add_levels(&l, v, var[v]);
 	for (uint32_t v = 0; v < n_vars; v++)

@@ -27,7 +27,7 @@ static const struct call_view *view_of(struct comparison *c, uint32_t sym)
 	return &c->view[sym];
 }
 
-static void note(struct comparison *c, const char *what, const char *is, const char *said)
+static void note_difference(struct comparison *c, const char *what, const char *is, const char *said)
 {
 	if (!c->out->first[0])
 		snprintf(c->out->first, sizeof(c->out->first), "rank %u, call %llu: %.60s is %.120s, predicted %.120s", c->rank,
@@ -55,7 +55,7 @@ static void compare_values(struct comparison *c, const struct call_view *v, uint
 			snprintf(a, sizeof(a), "%lld", (long long)v->value[k].v);
 			snprintf(b, sizeof(b), "%.15g", said);
 			c->out->wrong++;
-			note(c, v->value[k].name, a, b);
+			note_difference(c, v->value[k].name, a, b);
 		}
 	}
 }
@@ -70,14 +70,14 @@ static int compare_call(void *arg, uint32_t point, double time_s, const double *
 	(void)time_s;
 	if (!folded_next(&c->it, &c->sym)) {
 		c->other = true;
-		note(c, "the call", "none", said);
+		note_difference(c, "the call", "none", said);
 		return 1;
 	}
 	v = view_of(c, c->sym);
 	n = strlen(v->name);
 	if (strncmp(said, v->name, n) || said[n] != ' ') {
 		c->other = true;
-		note(c, "the call", v->name, said);
+		note_difference(c, "the call", v->name, said);
 		return 1;
 	}
 	compare_values(c, v, point, var);
@@ -106,7 +106,7 @@ static int compare_rank(struct foresee *f, const struct trace *t, uint32_t rank,
 		goto out;
 	if (!c.other && folded_next(&c.it, &c.sym)) {
 		c.other = true;
-		note(&c, "the call", view_of(&c, c.sym)->name, "none");
+		note_difference(&c, "the call", view_of(&c, c.sym)->name, "none");
 	}
 	out->calls += c.n;
 	out->exact_ranks += !c.other;

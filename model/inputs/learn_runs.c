@@ -271,7 +271,7 @@ static bool learn_extent(struct learning *g, const char *name, uint32_t k, struc
 }
 
 /* Does value `v` of the leaf have the feature's value at all points where it has one? */
-static bool holds(const struct learning *g, const struct runs_leaf *leaf, uint32_t v, uint32_t f, uint32_t k)
+static bool feature_holds(const struct learning *g, const struct runs_leaf *leaf, uint32_t v, uint32_t f, uint32_t k)
 {
 	for (uint32_t i = 0; i < k; i++) {
 		const struct runs_seen *s = &leaf->seen[g->point[i]];
@@ -304,7 +304,7 @@ static int learn_line(struct learning *g, const struct runs_leaf *leaf, struct l
 	for (uint32_t v = 0; v < leaf->n_value; v++) {
 		const char *dot = strrchr(leaf->value_name[v], '.');
 
-		if (!dot || strcmp(dot, ".size") || (ranks != RULE_NONE && holds(g, leaf, v, ranks, k)))
+		if (!dot || strcmp(dot, ".size") || (ranks != RULE_NONE && feature_holds(g, leaf, v, ranks, k)))
 			continue;
 		for (uint32_t d = 2; d <= 3; d++) {
 			for (uint32_t i = 0; i < d; i++) {
@@ -315,7 +315,7 @@ static int learn_line(struct learning *g, const struct runs_leaf *leaf, struct l
 					f[j] = grid_feature(g, op[j], d, i);
 					good &= f[j] != RULE_NONE;
 					if (strstr(leaf->value_name[v + j], part[j]))
-						good = good && holds(g, leaf, v + j, f[j], k);
+						good = good && feature_holds(g, leaf, v + j, f[j], k);
 				}
 				for (uint32_t j = 0; good && j < 3 && v + j < leaf->n_value; j++) {
 					struct rule other = same_as(f[j]);

@@ -371,7 +371,7 @@ static int see_call(struct look *l, uint32_t sym, struct pattern_sum *sum, const
 	return 0;
 }
 
-static int walk(struct look *l, uint32_t rank, struct pattern_sum *sum)
+static int see_rank(struct look *l, uint32_t rank, struct pattern_sum *sum)
 {
 	struct trace_iter *it = trace_iter_create(l->trace, rank, l->err);
 	struct trace_event ev;
@@ -384,7 +384,7 @@ static int walk(struct look *l, uint32_t rank, struct pattern_sum *sum)
 	return rc;
 }
 
-static int look_at(struct pattern_set *s, struct pattern_rank *r, bool proving, struct errbuf *err)
+static int read_rank(struct pattern_set *s, struct pattern_rank *r, bool proving, struct errbuf *err)
 {
 	struct look l = {.set = s, .trace = s->trace[r->run], .proving = proving, .err = err};
 	uint32_t n_sigs;
@@ -410,7 +410,7 @@ static int look_at(struct pattern_set *s, struct pattern_rank *r, bool proving, 
 	}
 	l.play.make_comm = comm_that_was;
 	l.play.arg = &l;
-	rc = walk(&l, r->rank, r->sum);
+	rc = see_rank(&l, r->rank, r->sum);
 	pattern_play_end(&l.play);
 out:
 	free(l.val);
@@ -505,7 +505,7 @@ int patterns_learn(struct pattern_set *s, struct trace *const *trace, uint32_t n
 		return -1;
 	for (int proving = 0; proving < 2; proving++) {
 		for (uint32_t i = 0; i < s->n_ranks; i++)
-			if (look_at(s, &s->rank[i], proving, err) < 0)
+			if (read_rank(s, &s->rank[i], proving, err) < 0)
 				return -1;
 		doubt_unseen(s);
 		doubt_types(s);

@@ -5,7 +5,7 @@
 
 #include "model/inputs/pattern.h"
 
-static void *keep(struct pattern_set *s, const void *p, size_t bytes)
+static void *copy_to_arena(struct pattern_set *s, const void *p, size_t bytes)
 {
 	void *q = arena_alloc(s->arena, bytes, 1);
 
@@ -16,7 +16,7 @@ static void *keep(struct pattern_set *s, const void *p, size_t bytes)
 
 static char *keep_text(struct pattern_set *s, const char *text)
 {
-	return text ? keep(s, text, strlen(text) + 1) : NULL;
+	return text ? copy_to_arena(s, text, strlen(text) + 1) : NULL;
 }
 
 /* With room for one more element at its end, zeroed; NULL without memory. */
@@ -90,9 +90,9 @@ static uint32_t put_type(struct pattern_set *s, const struct trace_type *t, cons
 	new += s->defs.n_type;
 	*new = *t;
 	new->name = keep_text(s, t->name);
-	new->integer = keep(s, t->integer, t->n_int * sizeof(*t->integer));
-	new->addr = keep(s, t->addr, t->n_addr * sizeof(*t->addr));
-	new->sub = keep(s, t->sub, t->n_sub * sizeof(*t->sub));
+	new->integer = copy_to_arena(s, t->integer, t->n_int * sizeof(*t->integer));
+	new->addr = copy_to_arena(s, t->addr, t->n_addr * sizeof(*t->addr));
+	new->sub = copy_to_arena(s, t->sub, t->n_sub * sizeof(*t->sub));
 	if ((t->name && !new->name) || !new->integer || !new->addr || !new->sub)
 		return UINT32_MAX;
 	for (uint32_t i = 0; i < t->n_sub; i++)

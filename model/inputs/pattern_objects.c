@@ -66,7 +66,7 @@ void pattern_objects_freed(struct pattern_objects *o, enum pattern_object kind, 
 
 /* ---- windows and files: the lowest ordinal that is free, and a definition that nobody has now ---- */
 
-static int grow(void **array, size_t size, bool **live, uint32_t n)
+static int room_for_object(void **array, size_t size, bool **live, uint32_t n)
 {
 	void *more = realloc(*array, (n + 1u) * size);
 	bool *l;
@@ -107,7 +107,7 @@ int64_t pattern_objects_window(struct pattern_objects *o, const struct trace_win
 		    d->size == want.size && d->disp_unit == want.disp_unit)
 			return i;
 	}
-	if (grow(&win, sizeof(*o->win), &o->win_live, o->n_win) < 0)
+	if (room_for_object(&win, sizeof(*o->win), &o->win_live, o->n_win) < 0)
 		return TRACE_NULL;
 	o->win = win;
 	o->win[o->n_win] = want;
@@ -128,7 +128,7 @@ int64_t pattern_objects_file(struct pattern_objects *o, uint32_t comm, int32_t a
 			return i;
 	}
 	want.name = strdup(name);
-	if (!want.name || grow(&file, sizeof(*o->file), &o->file_live, o->n_file) < 0) {
+	if (!want.name || room_for_object(&file, sizeof(*o->file), &o->file_live, o->n_file) < 0) {
 		free(want.name);
 		return TRACE_NULL;
 	}

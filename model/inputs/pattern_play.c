@@ -192,7 +192,7 @@ static void refuse(struct making *m, const char *why)
 		m->why = why;
 }
 
-static void put(struct making *m, int64_t v)
+static void put_argument(struct making *m, int64_t v)
 {
 	if (m->n == PATTERN_VALUES)
 		refuse(m, "has too many values");
@@ -214,7 +214,7 @@ static void make_comm(struct making *m, const struct pattern_param *k)
 		refuse(m, "uses a communicator whose processes are not evenly apart, or are others in other calls");
 	m->n_comm = k->made_by ? (uint32_t)size : comm == 0 ? m->p->ranks : 1;
 	m->comm = comm;
-	put(m, comm);
+	put_argument(m, comm);
 }
 
 /* By one rule; how many, PATTERN_NONE where they do not fit. */
@@ -238,7 +238,7 @@ static void make_requests(struct making *m, const struct pattern_param *k, bool 
 	uint32_t at = m->n, n = PATTERN_NONE;
 
 	if (list)
-		put(m, 0);
+		put_argument(m, 0);
 	m->reqs = m->n;
 	for (uint8_t rule = PREQ_LITERAL; rule <= PREQ_OLDEST && !m->why; rule <<= 1) {
 		bool first = n == PATTERN_NONE;
@@ -272,12 +272,12 @@ static void make_done(struct making *m)
 	bool chance = strstr(name, "any") || strstr(name, "some");
 	uint32_t at = m->n;
 
-	put(m, 0);
+	put_argument(m, 0);
 	for (uint32_t i = 0; i < m->n_reqs; i++) {
 		int64_t slot = m->out[m->reqs + i];
 
 		if (slot >= 0 && slot < m->p->n_request && m->p->request[slot].used && m->p->request[slot].active)
-			put(m, slot);
+			put_argument(m, slot);
 	}
 	if (m->why)
 		return;
@@ -300,9 +300,9 @@ static void make_counts(struct making *m, const struct pattern_param *k)
 
 	if (k->at == PATTERN_NONE || (n && (sum == CALL_MISSING || sum < 0 || !k->rules)))
 		refuse(m, "has counts for ranks that follow no rule in the traces");
-	put(m, n);
+	put_argument(m, n);
 	for (uint32_t i = 0; i < n && !m->why; i++)
-		put(m, pattern_play_count(k->rules, sum, n, i));
+		put_argument(m, pattern_play_count(k->rules, sum, n, i));
 }
 
 static void make_literal(struct making *m, const struct pattern_param *k, bool list)
@@ -310,11 +310,11 @@ static void make_literal(struct making *m, const struct pattern_param *k, bool l
 	if (!k->same)
 		refuse(m, list ? "has a list that is another from call to call" : "has a parameter that no value says");
 	if (list)
-		put(m, k->n);
+		put_argument(m, k->n);
 	for (uint32_t i = 0; i < k->n && !m->why; i++) {
 		int64_t v = k->at == PATTERN_NONE || i >= 3 ? CALL_MISSING : value_at(m, k->at + i);
 
-		put(m, v == CALL_MISSING ? k->literal[i] : v);
+		put_argument(m, v == CALL_MISSING ? k->literal[i] : v);
 	}
 }
 
@@ -322,7 +322,7 @@ static void make_use(struct making *m, const struct pattern_param *k)
 {
 	const char *why = NULL;
 
-	put(m, k->seen && k->literal[0] < 0 ? k->literal[0]
+	put_argument(m, k->seen && k->literal[0] < 0 ? k->literal[0]
 					     : pattern_makers_find(k->makers, &m->p->objects, object_kind(k->kind), &why));
 	if (why)
 		refuse(m, why);
@@ -343,7 +343,7 @@ static void make_type(struct making *m, const struct pattern_param *k)
 	}
 	if (!k->same || (type >= 0 && bytes != CALL_MISSING && bytes != m->p->set->defs.type[type].size))
 		refuse(m, "has a derived datatype that is another from run to run, and is not made in one place");
-	put(m, type);
+	put_argument(m, type);
 }
 
 /* Contents of the datatype that is made, where they are values; t has those of the first one. */
@@ -381,7 +381,7 @@ static void make_new_type(struct making *m, const struct pattern_param *k)
 	if (k->other)
 		refuse(m, "makes a datatype of which more is another from call to call than its first numbers");
 	if (m->why || k->literal[0] < 0 || set->defs.type[k->literal[0]].name) {
-		put(m, k->literal[0]);
+		put_argument(m, k->literal[0]);
 		return;
 	}
 	t = set->defs.type[k->literal[0]];
@@ -398,7 +398,7 @@ static void make_new_type(struct making *m, const struct pattern_param *k)
 		if (!m->why && pattern_type_measure(&t, set->defs.type, set->defs.n_type) < 0)
 			refuse(m, "makes a datatype of parts that no datatype has: the model is wrong there");
 		index = m->why ? UINT32_MAX : pattern_type_put(set, &t);
-		put(m, index);
+		put_argument(m, index);
 		if (index == UINT32_MAX)
 			refuse(m, "makes a datatype for which there is no memory");
 	} else {
@@ -416,7 +416,7 @@ static void make_window(struct making *m, const struct pattern_param *k)
 	if (k->at == PATTERN_NONE || m->comm < 0 || kind < 0 || kind > TWIN_DYNAMIC || size < 0 || unit < 1 || unit > INT32_MAX)
 		refuse(m, "makes a window, and the model does not say of what, or is wrong there: fit it anew");
 	else
-		put(m, pattern_objects_window(&m->p->objects, &w));
+		put_argument(m, pattern_objects_window(&m->p->objects, &w));
 }
 
 static void make_file(struct making *m, const struct pattern_param *k)
@@ -432,7 +432,7 @@ static void make_file(struct making *m, const struct pattern_param *k)
 		 pattern_name_make(&k->file, number, CALL_FILE_NUMBERS, name, sizeof(name)) < 0)
 		refuse(m, "opens a file, and the model does not say which, or is wrong there: fit it anew");
 	else
-		put(m, pattern_objects_file(&m->p->objects, (uint32_t)m->comm, (int32_t)mode, name));
+		put_argument(m, pattern_objects_file(&m->p->objects, (uint32_t)m->comm, (int32_t)mode, name));
 }
 
 static void make_param(struct making *m, const struct pattern_param *k)
@@ -444,10 +444,10 @@ static void make_param(struct making *m, const struct pattern_param *k)
 		make_comm(m, k);
 		break;
 	case TK_NEWCOMM:
-		put(m, m->p->make_comm ? m->p->make_comm(m->p->arg, (uint32_t)(m->pattern - m->p->set->pattern)) : TRACE_NULL);
+		put_argument(m, m->p->make_comm ? m->p->make_comm(m->p->arg, (uint32_t)(m->pattern - m->p->set->pattern)) : TRACE_NULL);
 		break;
 	case TK_NEWREQ:
-		put(m, free_slot(m->p));
+		put_argument(m, free_slot(m->p));
 		break;
 	case TK_REQ:
 	case TK_REQS:
@@ -459,14 +459,14 @@ static void make_param(struct making *m, const struct pattern_param *k)
 	case TK_ASRCS:
 	case TK_ATAGS:
 		v = m->out[m->reqs + m->n_reqs]; /* as many as there are done */
-		put(m, v);
+		put_argument(m, v);
 		for (int64_t i = 0; i < v; i++)
-			put(m, TRACE_NULL);
+			put_argument(m, TRACE_NULL);
 		break;
 	case TK_ASRC:
 	case TK_ATAG:
 		v = k->at == PATTERN_NONE ? CALL_MISSING : value_at(m, k->at);
-		put(m, v == CALL_MISSING ? TRACE_NULL : v);
+		put_argument(m, v == CALL_MISSING ? TRACE_NULL : v);
 		break;
 	case TK_WIN:
 	case TK_FILE:
@@ -495,7 +495,7 @@ static void make_param(struct making *m, const struct pattern_param *k)
 		v = value_at(m, k->at);
 		if (k->kind == TK_DISP && v == CALL_MISSING && k->literal[0] != TRACE_UNDEFINED)
 			refuse(m, "has a displacement of which the model says nothing: fit it anew");
-		put(m, v == CALL_MISSING ? TRACE_UNDEFINED : v);
+		put_argument(m, v == CALL_MISSING ? TRACE_UNDEFINED : v);
 	}
 }
 

@@ -184,7 +184,7 @@ static int predict_call(void *arg, uint32_t point, double time_s, const double *
 }
 
 /* One pass through the rank's calls. */
-static int pass(struct rank_writing *r, bool writes)
+static int pass_calls(struct rank_writing *r, bool writes)
 {
 	struct foresee_sink sink = {predict_call, r};
 
@@ -295,7 +295,7 @@ static int predict_rank(struct writing *w, uint32_t rank)
 	struct rank_writing r = {.w = w, .rank = rank};
 	int rc = -1;
 
-	if (begin_rank(&r) < 0 || pass(&r, false) < 0 || predicted_comms_number(&r.comms, w->err) < 0 ||
+	if (begin_rank(&r) < 0 || pass_calls(&r, false) < 0 || predicted_comms_number(&r.comms, w->err) < 0 ||
 	    predicted_members_add(&w->members, &r.comms, w->err) < 0 ||
 	    predicted_samples_begin(&w->samples, w->set, r.sum, w->err) < 0)
 		goto out;
@@ -303,7 +303,7 @@ static int predict_rank(struct writing *w, uint32_t rank)
 	r.defs.comm = r.comms.comm;
 	r.defs.n_comm = r.comms.n_comm;
 	r.defs.sigs = (struct sigtable){0};
-	if (pass(&r, true) == 0 && flush_times(&r, r.enter) == 0)
+	if (pass_calls(&r, true) == 0 && flush_times(&r, r.enter) == 0)
 		rc = write_head(&r);
 	sigtable_free(&r.defs.sigs);
 out:

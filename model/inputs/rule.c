@@ -62,7 +62,7 @@ static void take_other(struct fit *f, const struct rule *r)
  * is not. Most training runs have a power of two as number of ranks, so log2(ranks) is used only if no other feature
  * fits.
  */
-static void take(struct fit *f, const struct rule *r)
+static void take_rule(struct fit *f, const struct rule *r)
 {
 	if (f->found && ((is_plain(f, f->out) && !is_plain(f, r)) || f->t->feature[r->f[0]].op == FEATURE_LOG2))
 		return;
@@ -104,7 +104,7 @@ static uint32_t n_distinct(const int64_t *x, uint32_t n, uint32_t most)
 /* Of one product. */
 static void take_product(struct fit *f, int64_t shift, int64_t scale, int64_t den, uint32_t a, uint32_t b, uint32_t c)
 {
-	take(f, &(struct rule){.n = 1, .num = {shift, scale}, .den = den, .f = {a, RULE_NONE}, .g = {b, RULE_NONE},
+	take_rule(f, &(struct rule){.n = 1, .num = {shift, scale}, .den = den, .f = {a, RULE_NONE}, .g = {b, RULE_NONE},
 			       .h = {c, RULE_NONE}});
 }
 
@@ -112,7 +112,7 @@ static bool fit_constant(struct fit *f)
 {
 	if (n_distinct(f->y, f->n, 2) > 1)
 		return false;
-	take(f, &(struct rule){.num = {f->y[0]}, .den = 1});
+	take_rule(f, &(struct rule){.num = {f->y[0]}, .den = 1});
 	return true;
 }
 
@@ -159,7 +159,7 @@ static void fit_plane(struct fit *f, uint32_t a, uint32_t b)
 	if (f->n < 3 + PLANE_SPARE || n_distinct(f->y, f->n, 3) < 3 || !column(f, a, RULE_NONE, f->x[0]) || !column(f, b, RULE_NONE, f->x[1]) ||
 	    rational_solve(x, 2, f->y, f->n, &fn) != 1)
 		return;
-	take(f, &(struct rule){.n = 2, .num = {fn.num[0], fn.num[1], fn.num[2]}, .den = fn.den, .f = {a, b},
+	take_rule(f, &(struct rule){.n = 2, .num = {fn.num[0], fn.num[1], fn.num[2]}, .den = fn.den, .f = {a, b},
 			       .g = {RULE_NONE, RULE_NONE}, .h = {RULE_NONE, RULE_NONE}});
 }
 

@@ -92,7 +92,7 @@ static bool is_simple(const struct search *s, const struct rule_guard *g)
 }
 
 /* What is simple needs no others that are not. */
-static void take(struct search *s, const struct rule_guard *g)
+static void take_guard(struct search *s, const struct rule_guard *g)
 {
 	if (s->found && is_simple(s, s->out) && !is_simple(s, g))
 		return;
@@ -120,7 +120,7 @@ static void try_one(struct search *s, const struct rule_guard *g)
 	while (i < s->n && s->t->col[g->f][s->point[i]] != FEATURE_NONE && holds_at(s, g, i) == s->y[i])
 		i++;
 	if (i == s->n)
-		take(s, g);
+		take_guard(s, g);
 }
 
 static void try_ranges(struct search *s)
@@ -186,11 +186,11 @@ static int try_thresholds(struct search *s)
 		if (a < SIDES || b < SIDES || yes[0] == FEATURE_NONE || no[0] == FEATURE_NONE)
 			continue;
 		if (yes[0] > no[b - 1]) {
-			take(s, &(struct rule_guard){.f = f, .lo = yes[0], .hi = INT64_MAX});
-			take(s, &(struct rule_guard){.f = f, .lo = no[b - 1] + 1, .hi = INT64_MAX});
+			take_guard(s, &(struct rule_guard){.f = f, .lo = yes[0], .hi = INT64_MAX});
+			take_guard(s, &(struct rule_guard){.f = f, .lo = no[b - 1] + 1, .hi = INT64_MAX});
 		} else if (yes[a - 1] < no[0]) {
-			take(s, &(struct rule_guard){.f = f, .lo = -INT64_MAX, .hi = yes[a - 1]});
-			take(s, &(struct rule_guard){.f = f, .lo = -INT64_MAX, .hi = no[0] - 1});
+			take_guard(s, &(struct rule_guard){.f = f, .lo = -INT64_MAX, .hi = yes[a - 1]});
+			take_guard(s, &(struct rule_guard){.f = f, .lo = -INT64_MAX, .hi = no[0] - 1});
 		}
 	}
 	free(yes);
@@ -237,7 +237,7 @@ static void try_two(struct search *s, const struct atom *a, const struct atom *b
 		all += (uint32_t)__builtin_popcountll(a->out[w] | b->out[w]);
 	}
 	if (all == s->n - s->n_yes && only_a >= ALONE && only_b >= ALONE)
-		take(s, &(struct rule_guard){.f = a->g.f, .lo = a->g.lo, .hi = a->g.hi, .both = true, .f2 = b->g.f, .lo2 = b->g.lo,
+		take_guard(s, &(struct rule_guard){.f = a->g.f, .lo = a->g.lo, .hi = a->g.hi, .both = true, .f2 = b->g.f, .lo2 = b->g.lo,
 					     .hi2 = b->g.hi});
 }
 

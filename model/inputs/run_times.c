@@ -109,7 +109,7 @@ static void add_sums(struct sums *a, const struct sums *b, double sign)
 enum law { LAW_CONSTANT, LAW_LINE, LAW_RATIO /* c is 0 */ };
 
 /* y = c + a x, neither below zero. */
-static void solve(const struct sums *s, enum law law, double *c, double *a)
+static void fit_law(const struct sums *s, enum law law, double *c, double *a)
 {
 	double det = s->w * s->xx - s->x * s->x;
 
@@ -143,7 +143,7 @@ static double missed(const struct sums *s, double c, double a)
 }
 
 /* Relative mean square error of cross-validation over the folds. c and a: coefficients fitted to all rows. */
-static double judge(struct fitter *t, enum law law, double *c, double *a)
+static double law_error(struct fitter *t, enum law law, double *c, double *a)
 {
 	struct sums all = {0};
 	double error = 0;
@@ -165,11 +165,11 @@ static double judge(struct fitter *t, enum law law, double *c, double *a)
 		add_sums(&rest, &t->fold[k], -1);
 		if (!(rest.w > 1e-12 * all.w))
 			continue;
-		solve(&rest, law, c, a);
+		fit_law(&rest, law, c, a);
 		error += missed(&t->fold[k], *c, *a);
 		folds++;
 	}
-	solve(&all, law, c, a);
+	fit_law(&all, law, c, a);
 	return folds ? error / folds : 0;
 }
 
@@ -301,7 +301,7 @@ static void fit_product(struct fitter *t, const uint32_t x[3], struct time_fn *b
 		return;
 	for (uint32_t i = 0; i < t->s.n; i++)
 		t->s.x[i] = product_at(t, x, t->s.point[i]);
-	error = judge(t, LAW_LINE, &c, &a);
+	error = law_error(t, LAW_LINE, &c, &a);
 	if (a <= 0 || !(error < *least * (1 - 1e-9)))
 		return;
 	*least = error;
@@ -430,7 +430,7 @@ static double choose_fn(struct fitter *t, const struct feature *count, struct ti
 
 	*out = (struct time_fn){0};
 	memset(t->s.x, 0, t->s.n * sizeof(*t->s.x));
-	least = judge(t, LAW_CONSTANT, &c, &a);
+	least = law_error(t, LAW_CONSTANT, &c, &a);
 	out->constant_s = c;
 	if (count)
 		fit_bounds(t, count, out, &least);
@@ -456,7 +456,7 @@ static double fit_again(struct fitter *t, struct time_fn *out)
 
 	for (uint32_t i = 0; i < t->s.n; i++)
 		t->s.x[i] = out->n ? product_at(t, out->x[0], t->s.point[i]) : 0;
-	error = judge(t, out->n ? LAW_LINE : LAW_CONSTANT, &c, &a);
+	error = law_error(t, out->n ? LAW_LINE : LAW_CONSTANT, &c, &a);
 	out->constant_s = c;
 	out->coef[0] = a;
 	return error;
@@ -553,7 +553,7 @@ static void choose_way(struct fitter *t, const struct time_fn *into, double leas
 
 	for (uint32_t i = 0; i < t->s.n; i++)
 		t->s.x[i] = run_times_value_at(t, into, t->s.point[i]);
-	error = judge(t, LAW_RATIO, &c, &a);
+	error = law_error(t, LAW_RATIO, &c, &a);
 	if (!(a > 0) || (!has_one_run(t) && least < error * WORTH * WORTH))
 		return;
 	*out = *into;

@@ -173,7 +173,7 @@ static int differs(const struct pass *p)
 		       at->rank, (unsigned long long)p->n);
 }
 
-static int walk(struct pass *p, const struct merge_node *n)
+static int see_node(struct pass *p, const struct merge_node *n)
 {
 	uint32_t group = p->r->point[p->at].group;
 	uint64_t count = n->kind == SKEL_LOOP ? runs_count(n, group) : 1;
@@ -196,7 +196,7 @@ static int walk(struct pass *p, const struct merge_node *n)
 			p->count[p->depth - 1] = count;
 		}
 		for (uint32_t k = 0; k < n->n_child; k++)
-			if (walk(p, n->child[k]) < 0)
+			if (see_node(p, n->child[k]) < 0)
 				return -1;
 	}
 	p->depth -= n->kind == SKEL_LOOP;
@@ -225,7 +225,7 @@ static int see_point(struct runs *r, uint32_t at, bool steps, struct errbuf *err
 		err_set(err, "no memory");
 	if (!p.it || (!steps && run_own_begin(&p.own, t, point->rank, err) < 0))
 		goto out;
-	rc = walk(&p, r->merge.root);
+	rc = see_node(&p, r->merge.root);
 	if (rc == 0 && p.n != p.rank->events.length)
 		rc = differs(&p);
 out:

@@ -55,7 +55,7 @@ bool runs_expands(const struct trace_rank *rank)
 	return rank->events.length <= RANK_GROUPS_EXPAND_MAX;
 }
 
-static struct place *place_of(struct places *p, uint64_t key)
+static struct place *place_at(struct places *p, uint64_t key)
 {
 	uint32_t i = map_put(&p->keys, key);
 
@@ -99,7 +99,7 @@ static int note_rank(struct runs *r, struct places *p, uint32_t at)
 			continue;
 		dst = value_named(&c, "dst");
 		src = value_named(&c, "src");
-		here = place_of(p, c.key);
+		here = place_at(p, c.key);
 		if (!here)
 			return -1;
 		note_tag(here, *tag, at, *tag != number && (!dst || *tag != *dst) && (!src || *tag != *src));

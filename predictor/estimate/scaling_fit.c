@@ -121,7 +121,7 @@ static unsigned inputs_look(const struct fit *f, struct scaling_model *l, bool *
 /* ---- least squares ---- */
 
 /* cols: by point; target NULL: all ones. Returns as regression_solve, over the points that are not left out as outliers. */
-static double solve(const struct fit *f, const double *const *col, unsigned cols, const double *target, double *coef)
+static double fit_columns(const struct fit *f, const double *const *col, unsigned cols, const double *target, double *coef)
 {
 	struct regression r;
 
@@ -143,7 +143,7 @@ static void trial_fit(const struct fit *f, struct trial *t)
 
 	for (unsigned k = 0; k < t->n; k++)
 		col[k] = f->col[t->term[k]];
-	t->error = solve(f, col, t->n, NULL, t->coef);
+	t->error = fit_columns(f, col, t->n, NULL, t->coef);
 	for (unsigned k = 0; k < t->n; k++)
 		if (!(t->coef[k] > 0))
 			t->error = INFINITY; /* parts of a run take time */
@@ -355,7 +355,7 @@ static void powers_try(const struct fit *f, unsigned m, unsigned first, struct f
 	}
 	for (unsigned k = 0; k <= m; k++)
 		col[k] = cols[k];
-	s.error = solve(f, col, m + 1, target, coef);
+	s.error = fit_columns(f, col, m + 1, target, coef);
 	s.t[0] = (struct scaling_term){.c = exp(coef[0]), .n = m};
 	for (unsigned k = 0; k < m; k++) {
 		s.t[0].f[k] = (struct scaling_factor){f->try[first + k], coef[k + 1], 0};
