@@ -6,90 +6,16 @@
 #include <string.h>
 
 #include "expert/compile/entry.h"
-#include "expert/engine/eval.h"
+#include "expert/engine/ages.h"
+#include "expert/engine/ahead.h"
 #include "expert/engine/engine.h"
-
-#define BUCKET_SLAB  256
-#define BUCKET_PARTS PLAN_QUICK_KEYS /* of a key that lie in the queue itself: most have no more */
-
-/*
- * A queue: of all that wait in a pattern, or of those with one key. First in, first out. One line of the cache.
- */
-struct bucket {
-	_Alignas(64) uint32_t number; /* from 1 on */
-	uint32_t hash;               /* hash of the key; in a free bucket: number of the next free one */
-	uint32_t index;              /* number of the index, and the parts left out of the key */
-	uint32_t n;
-	struct entry *head, *tail;
-	int64_t part[BUCKET_PARTS];
-};
-
-struct bucket_slab {
-	struct bucket bucket[BUCKET_SLAB];
-	int64_t more[BUCKET_SLAB][PLAN_MAX_PARTS - BUCKET_PARTS]; /* parts of keys */
-};
-
-/* A place in the table of queues: who looks for another hash does not go to the queue. */
-struct place {
-	uint32_t hash, number;       /* number 0: free */
-};
-
-/* What a queue is found by: the parts of a key, of which those left out are 0. */
-struct key {
-	uint32_t hash, index, n;
-	uint32_t any;                /* wild parts that are any, of the side it was made from */
-	int64_t part[PLAN_MAX_PARTS];
-};
-
-/* An event of one cycle that somebody may ask for before its end. */
-struct passing {
-	const struct plan_pattern *pattern;
-	struct entry *entry;
-};
-
-struct queues {
-	struct place *slot;          /* open addressing, half of it free */
-	uint32_t n_slot, n;
-	uint32_t free;               /* number of a queue that is, 0: none */
-	struct bucket_slab **slab;
-	uint32_t n_slab;
-	struct bucket *all;          /* [pattern]: the queue where it is looked through */
-	uint32_t *n_waiting;         /* [pattern] */
-	uint8_t *asked, *held;       /* sets of parts left out: by lookups (asked), and by waiting entries (held) */
-	struct passing *passing;
-	uint32_t n_passing, cap_passing;
-	bool asked_passing;          /* some of this cycle stand in queues */
-	bool failed;                 /* no memory */
-};
+#include "expert/engine/eval.h"
+#include "expert/engine/queues.h"
 
 struct type_pool {
 	struct entry *free;
 	uint64_t waiting, spilled, dropped;
 	bool wanted;                 /* a rule looks at such events */
-};
-
-/* All waiting entries, oldest first: a ring with gaps, see ages.c. Places only count up; the place of an entry is its
- * `age`. */
-struct ages {
-	struct entry **slot;         /* NULL: a gap */
-	uint64_t n_slot, n;          /* n_slot: a power of two; n: of entries */
-	uint64_t head, tail;         /* head: place of the oldest entry; tail: place of the next entry to come */
-	uint64_t unseen;             /* place of the first entry whose age has not been checked */
-};
-
-/* Events that wait to be looked at, see ahead.c: a ring. */
-#define AHEAD 32 /* a power of two */
-
-struct ahead_event {
-	struct entry *entry;
-	const struct bucket *bucket; /* the queue, as it was then; NULL: none */
-	uint32_t hash;               /* of the key that it will look for */
-	bool known;                  /* there is one */
-};
-
-struct ahead {
-	struct ahead_event event[AHEAD];
-	uint32_t first, n;
 };
 
 /* A combination that fired a rule that may not fire for it again, by its hash; of other cycles: none. */
@@ -196,78 +122,6 @@ void entry_bury_all(struct engine *e);
 int entry_add_members(struct engine *e, struct entry *x, struct entry *const *member, uint32_t n);
 void entry_pools_free(struct engine *e);
 
-/* ---- ages.c ---- */
-int ages_init(struct ages *a);
-void ages_free(struct ages *a);
-/* Room for one more in a ring that is full. -1 without memory. */
-int ages_room(struct ages *a);
-/* x, which is in it, is the oldest. -1 without memory: it is in it no longer. */
-int ages_put_oldest(struct ages *a, struct entry *x);
-
-/* x, which is not in it, is the youngest. -1 without memory. */
-static inline int ages_add(struct ages *a, struct entry *x)
-{
-	if (a->tail - a->head == a->n_slot && ages_room(a) < 0)
-		return -1;
-	x->age = a->tail++;
-	a->slot[x->age & (a->n_slot - 1)] = x;
-	a->n++;
-	return 0;
-}
-
-static inline void ages_take(struct ages *a, const struct entry *x)
-{
-	a->slot[x->age & (a->n_slot - 1)] = NULL;
-	a->n--;
-	while (a->head != a->tail && !a->slot[a->head & (a->n_slot - 1)])
-		a->head++;
-	if (a->unseen < a->head)
-		a->unseen = a->head;
-}
-
-/* NULL: nothing waits. */
-static inline struct entry *ages_oldest(const struct ages *a)
-{
-	return a->n ? a->slot[a->head & (a->n_slot - 1)] : NULL;
-}
-
-/* ---- queues.c ---- */
-int queues_init(struct queues *q, const struct plan *p);
-void queues_free(struct queues *q);
-/* Puts x where the pattern looks it up, now or on the first lookup. A modified state stays in its place if the place is
- * still right. Returns -1 without memory. */
-int queues_insert(struct engine *e, const struct plan_pattern *p, struct entry *x);
-/* The cycle ends: forgets passing events that were not looked up. */
-static inline void queues_end_cycle(struct queues *q)
-{
-	q->n_passing = 0;
-	q->asked_passing = false;
-}
-
-/* Removes x from the pattern's queues; does nothing if x is not in them. */
-void queues_remove(struct engine *e, const struct plan_pattern *p, struct entry *x);
-static inline bool queues_has(const struct plan_pattern *p, const struct entry *x)
-{
-	return p->n_link && entry_link(x, p->first_link)->bucket;
-}
-
-#define CURSOR_FEW 8
-
-/* Iterates over the entries that may fit a step's pattern, oldest first. The iteration stays valid if entries change
- * meanwhile. */
-struct cursor {
-	struct entry *next[1 << PLAN_MAX_WILDS];
-	uint32_t link[1 << PLAN_MAX_WILDS]; /* as entry_link() has it */
-	uint32_t n;
-	uint32_t n_few, at;          /* passing events, which are in no queue */
-	struct entry *few[CURSOR_FEW];
-};
-void cursor_open(struct engine *e, struct cursor *c, const struct plan_pattern *p, const struct plan_step *s);
-struct entry *cursor_next(struct cursor *c);
-
-/* The queue of the group that x is in. */
-struct bucket *queues_group(const struct plan_pattern *p, const struct entry *x);
-
 static inline union rules_value engine_value(struct engine *e, const struct plan_value *v, struct entry *const *bound)
 {
 	if (v->field)
@@ -305,12 +159,6 @@ static inline bool engine_goes_on(const struct plan_pattern *p, struct entry *x)
 {
 	return engine_usable(p, x) && !(p->uses && !*entry_uses(p, x));
 }
-
-/* ---- ahead.c ---- */
-/* x, an event that has just come, is the last of the ring, which is not full. */
-void ahead_push(struct engine *e, struct entry *x);
-/* The first of it, which is not empty. */
-struct entry *ahead_pop(struct engine *e);
 
 /* ---- fire.c ---- */
 /* e->bound is a combination (or e->group a group) that fits. */

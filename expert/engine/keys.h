@@ -181,19 +181,4 @@ static inline bool queues_nothing(const struct engine *e, const struct plan_patt
 	return (!e->q.n_waiting[p->number] && !(p->passes && e->q.n_passing)) || e->q.failed;
 }
 
-/* ---- queues.c ---- */
-
-/* k: without the parts that are any. -1 without memory. */
-int queues_insert_index(struct engine *e, const struct plan_pattern *p, const struct plan_index *x, struct entry *y,
-			const struct key *k);
-/* x waits in the pattern, of a pair, by the key k. -1 without memory. */
-int queues_insert_pair(struct engine *e, const struct plan_pattern *p, struct entry *x, const struct key *k);
-/* x waits in one more pattern. -1 without memory. */
-int queues_enlist(struct engine *e, struct entry *x);
-/* x is there until the end of the cycle, for those who ask. */
-int queues_let_pass(struct engine *e, const struct plan_pattern *p, struct entry *x);
-/* Of the pattern's index, by the parts in k, of which those in `out` are left out by the one that asks. */
-void cursor_ask(struct engine *e, struct cursor *c, const struct plan_pattern *p, const struct plan_index *x, const struct key *k,
-		uint32_t out);
-
 #endif

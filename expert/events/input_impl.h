@@ -4,6 +4,7 @@
 #define PRECEDENT_EXPERT_INPUT_IMPL_H
 
 #include "expert/events/input.h"
+#include "expert/events/input_shortage.h"
 #include "trace/clock/clock.h"
 #include "trace/messages/messages_names.h"
 
@@ -92,24 +93,6 @@ struct input_loop {
 	uint64_t begin_ns, computed_ns, total_ns, later_ns; /* the last one without the first pass */
 	bool untimed;
 };
-
-/* From that call on: the share of its time awake in which a rank lacks its processor, and its time asleep. All 0: the
- * rank has its processor. */
-struct input_lack {
-	uint64_t event;
-	float part;
-	uint32_t asleep_us;
-};
-
-/* How a rank lacked its processor, by its samples. */
-struct input_shortage {
-	bool is_sampled;
-	uint64_t delayed_ns, cpu_ns; /* ready but others had it, and on it */
-	struct input_lack *change;
-	uint32_t n, passed;
-	struct input_lack now;  /* of the call that is read */
-};
-
 
 struct input_rank {
 	struct trace_iter *it;
@@ -213,14 +196,6 @@ int input_rank_end(struct input *in, uint32_t rank);
 /* It sent, and: it received, or waited for others. */
 int input_burst_add(struct input *in, uint32_t rank, const struct input_call *c, uint32_t dest, uint64_t bytes);
 int input_bursts_end(struct input *in, uint32_t rank, const struct input_call *c);
-
-/* ---- input_shortage.c ---- */
-/* What the samples of the rank say. -1 without memory. */
-int input_shortage_open(struct input *in, uint32_t rank);
-/* Goes on to that call, which comes behind the one before. */
-void input_shortage_at(struct input_rank *k, uint64_t event);
-/* What was computed in that time before it, without what the rank lacked of its processor. */
-uint64_t input_computed(const struct input_shortage *h, uint64_t gap_ns);
 
 /* ---- input_window.c: windows and files ---- */
 int input_window_call(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g);
