@@ -333,13 +333,25 @@ $(B)/fuzz/obj/%.o: %.c | $(GEN)
 $(B)/fuzz/libprecedent.a: $(FUZZ_OBJ)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
-$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/fuzz/libprecedent.a
+# What prints answers to people.
+FUZZ_CLI := $(wildcard cli/jobs/*.c cli/ui/*.c)
+$(B)/fuzz/libcli.a: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(FUZZ_CLI))
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/fuzz/libcli.a $(B)/fuzz/libprecedent.a
 	@mkdir -p $(B)/fuzz/corpus-fuzz_$*
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $< $(B)/fuzz/libprecedent.a $(LIBS_CLI)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.c %.a,$^) $(LIBS_CLI)
 fuzz: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
 	for f in $(patsubst tests/fuzz/%.c,%,$(FUZZ_SRC)); do \
 	  $(B)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
-	    -artifact_prefix=$(B)/fuzz/ $(B)/fuzz/corpus-$$f || exit 1; done
+	    -artifact_prefix=$(B)/fuzz/ $(B)/fuzz/corpus-$$f $$(ls -d tests/fuzz/corpus/$${f#fuzz_} 2>/dev/null) || exit 1; done
+# The same targets without a fuzzer: each file of a corpus once (tests/cli/fuzz-corpora.t).
+$(B)/tests/fuzz/libcli.a: $(call obj,$(FUZZ_CLI))
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+$(B)/tests/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/once.c $(B)/tests/fuzz/libcli.a $(B)/libprecedent.a
+	$(Q)$(CC) $(BASE) $(SAN) -o $@ $(filter %.c %.a,$^) $(LIBS_CLI)
 
 bootstrap:
 	@scripts/bootstrap
