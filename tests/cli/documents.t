@@ -138,6 +138,23 @@ subtest 'pages, files and targets' => sub {
 	is_deeply([grep { $man{$_} !~ /^\.TH .*Precedent \Q$version\E/m } sort keys %man], [], 'all pages are of this version');
 };
 
+# Each row of the threat model: the functions are in the files that it says, and its tests are there.
+subtest 'the threat model' => sub {
+	my @row = grep { /^\| / && !/^\| (?:boundary|---)/ } split /\n/, $document{'doc/security.md'};
+	cmp_ok(scalar @row, '>=', 30, 'there are threats');
+	for my $row (@row) {
+		my ($boundary, $threat, $defence, $test, @more) = split / \| /, $row =~ s/^\| | \|$//gr;
+		my @place = ($defence // '') =~ /`(\w+)\(\)` in `([^`]+)`/g;
+		my @bad = @place ? () : 'no defence';
+		while (my ($function, $file) = splice @place, 0, 2) {
+			push @bad, "$function() in $file" unless -e "$top/$file" && slurp("$top/$file") =~ /^\w[^\n;=]*\b$function\([^;]*?\)\n\{/m;
+		}
+		my @test = ($test // '') =~ m{`(tests/[^`]+)`}g;
+		push @bad, @test ? grep { !-f "$top/$_" } @test : 'no test', map { "a column '$_'" } @more;
+		is_deeply(\@bad, [], "$boundary: $threat");
+	}
+};
+
 subtest 'manual pages are well formed' => sub {
 	plan skip_all => 'no groff here' if run_command('sh', '-c', 'command -v groff')->{rc} != 0;
 	for my $page (sort keys %man) {
