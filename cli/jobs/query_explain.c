@@ -436,6 +436,8 @@ static void explain_limit(const json_t *job, const json_t *rules)
 	printf("Limit:     upper bound %s plus %.0f %%, in whole minutes, at least %s,\n"
 	       "           at most what was asked (%s): %s now",
 	       duration_format(hi, sizeof(hi), jnum(pred, "hi_s")), 100 * jnum(rules, "margin"), least, asked, limit);
+	if (!strcmp(jstr(rules, "limit_guard"), "overtime"))
+		printf(",\n           shortened by no more than OverTimeLimit of slurm.conf");
 	if (jnum(job, "extensions") > 0)
 		printf(",\n           raised %.0f time%s because the job ran longer", jnum(job, "extensions"),
 		       jnum(job, "extensions") == 1 ? "" : "s");

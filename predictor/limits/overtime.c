@@ -112,7 +112,7 @@ static int limit_set(struct look *l, const struct cluster_job *job, uint32_t lim
 	return 0;
 }
 
-/* The store first: whatever dies after it, a short limit is known to be ours. */
+/* The store first: if the daemon dies in between, a short limit is still known to be ours. */
 static int shorten(struct look *l, const struct store_limit *row, const struct cluster_job *job, uint32_t limit_min)
 {
 	struct store_limit next = *row;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LimitGuard = overtime. A job that asked for U minutes gets the limit L, with L >= U - O for the smallest OverTimeLimit O of its
- * partitions. slurmctld itself can then end it at L + O at the earliest, so never before U, with all of Precedent dead. No raise
- * is needed. Shortly before U the limit is lowered to U - O, so that the job ends at U.
+ * LimitGuard = overtime. A job asked for U minutes, and the smallest OverTimeLimit of its partitions is O. The job gets a limit
+ * L >= U - O. slurmctld ends the job at L + O, so never before U. This holds with all of Precedent dead: no raise is needed.
+ * Shortly before U the limit is lowered to U - O, so that the job ends at U.
  *
- * What the user asked is in the store, and is read from nowhere else. A limit that somebody else has changed is left alone.
+ * The user's limit is in the store, and is read from nowhere else. A limit that somebody else has changed is left alone.
  */
 #ifndef PRECEDENT_PREDICTOR_LIMITS_OVERTIME_H
 #define PRECEDENT_PREDICTOR_LIMITS_OVERTIME_H
@@ -18,7 +18,7 @@
 enum limit_overtime_act {
 	LIMIT_OVERTIME_LEAVE,
 	LIMIT_OVERTIME_SHORTEN, /* to *limit_min, below what the user asked */
-	LIMIT_OVERTIME_RESTORE, /* to what the user asked */
+	LIMIT_OVERTIME_RESTORE, /* the user's limit */
 	LIMIT_OVERTIME_FORGET,	/* the job has ended, or its limit is not ours */
 };
 
@@ -31,7 +31,7 @@ bool limit_meets_reservation(const struct cluster_job *job, const struct store_l
 			     uint32_t period_s, int64_t now);
 /* A job that the plugin wished a limit for was seen for the first time. Returns 0, or -1 on error. */
 int limit_overtime_meet(const struct daemon_env *env, const struct cluster_job *job, struct errbuf *errp);
-/* With each look, whatever the guard: jobs that were changed under this guard or soft are restored under another one. */
+/* With each look. Under another guard, jobs that this guard or the soft guard has changed are restored. */
 void limit_overtime_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now);
 
 #endif

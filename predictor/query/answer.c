@@ -328,8 +328,8 @@ static json_t *answer_show(const struct answer_env *env, json_t *request, struct
 		json_decref(errors);
 		return NULL;
 	}
-	reply = json_pack("{s:i, s:o, s:{s:f, s:I, s:f, s:f}}", "precedent", 1, "job", run_json(&r), "rules", "margin",
-			  env->conf->margin, "min_limit_min", (json_int_t)env->conf->min_limit_min, "probe_budget",
+	reply = json_pack("{s:i, s:o, s:{s:f, s:I, s:s, s:f, s:f}}", "precedent", 1, "job", run_json(&r), "rules", "margin",
+			  env->conf->margin, "min_limit_min", (json_int_t)env->conf->min_limit_min, "limit_guard", limit_guard_name(env->conf->limit_guard), "probe_budget",
 			  env->conf->probe_budget, "probe_seconds", env->conf->probe_seconds);
 	json_object_set_new(reply, "now", json_integer(env->now));
 	json_object_set_new(reply, "past_errors", errors);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Jobs whose limit is shortened, or may be (predictor/limits/overtime.h): what the user asked is kept here, not in the job. A row
+ * Jobs whose limit is shortened, or may be (predictor/limits/overtime.h). The user's limit is kept here, not in the job. A row
  * lives as long as the job is in the queue and its limit is ours. Conventions as in store.h.
  */
 #ifndef PRECEDENT_PREDICTOR_STORE_LIMITS_H
