@@ -147,7 +147,8 @@ static int forget(struct look *l, const struct store_limit *row, const struct cl
 static int row_follow(struct look *l, const struct store_limit *row)
 {
 	const struct cluster_job *job = cluster_job_find(l->snap, row->jobid);
-	enum limit_guard guard = conf_limits(l->env->conf) ? conf_guard(l->env->conf, l->table->soft_works) : GUARD_RAISE;
+	/* The mode of the job was decided at submission. */
+	enum limit_guard guard = conf_guard(l->env->conf, l->table->soft_works);
 	struct store_limit seen = *row;
 	struct overtime o;
 	uint32_t limit_min;

@@ -399,9 +399,7 @@ static void test_not_touched(void **state)
 	assert_untouched();
 	assert_non_null(strstr(w->log, "limits stay as they are: no partitions"));
 	w->refuse_overtime = false;
-	w->conf.mode = MODE_OBSERVE;
-	assert_untouched();
-	w->conf.mode = MODE_LIMIT;
+	w->conf.mode = MODE_OBSERVE; /* of the site; this job has --predict=limit */
 	look();
 	assert_int_equal(w->n_limits, 1);
 }
