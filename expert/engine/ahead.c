@@ -26,7 +26,7 @@ static inline const struct bucket *first_of(const struct queues *q, uint32_t has
 /* Of any type, which stands in the entry itself. */
 static inline void fetch_entry(const struct entry *x)
 {
-	for (size_t at = 0; at < ENTRY_LINES * LINE; at += LINE)
+	for (size_t at = 0; x && at < ENTRY_LINES * LINE; at += LINE) /* NULL: an empty queue */
 		__builtin_prefetch((const char *)x + at, 1);
 }
 
