@@ -16,28 +16,30 @@ static double above(const struct run_own_piece *p)
 	return p->ns - p->usual;
 }
 
-static int by_excess(const void *a, const void *b)
-{
-	double x = above(a), y = above(b);
-
-	return x > y ? -1 : x < y;
-}
-
-/* Shorten the times above the usual down to one level. Returns the part of cut_ns that could not be cut. */
+/* Shorten the times above the usual down to one level. Returns the part of cut_ns that could not be cut.
+ * C. Michelot, A finite algorithm for finding the projection of a point onto the canonical simplex of R^n, 1986.
+ * Pieces below the present level are not cut. Without these pieces the level rises. A few passes suffice. */
 static double cut_longest(struct run_own_piece *piece, uint32_t n, double cut_ns)
 {
 	double sum = 0, level = 0;
-	uint32_t k = 0;
 
 	if (!(cut_ns > 0))
 		return 0;
-	qsort(piece, n, sizeof(*piece), by_excess);
-	/* Water level: cut the k longest pieces to one level, until the next piece lies below the level. */
-	while (k < n && level <= (k < n ? above(&piece[k]) : 0)) {
-		sum += above(&piece[k++]);
-		level = (sum - cut_ns) / k;
+	for (uint32_t i = 0; i < n; i++)
+		sum += above(&piece[i]);
+	if (sum > cut_ns)
+		level = (sum - cut_ns) / n;
+	for (uint32_t k = n, before = n + 1; level > 0 && k > 0 && k < before;) {
+		double longer = 0;
+
+		before = k;
+		k = 0;
+		for (uint32_t i = 0; i < n; i++) {
+			longer += above(&piece[i]) > level ? above(&piece[i]) : 0;
+			k += above(&piece[i]) > level;
+		}
+		level = k > 0 ? fmax(level, (longer - cut_ns) / k) : level;
 	}
-	level = fmax(0, level);
 	for (uint32_t i = 0; i < n; i++)
 		piece[i].ns = piece[i].usual + fmin(level, above(&piece[i]));
 	return fmax(0, cut_ns - sum);

@@ -36,8 +36,7 @@ static void check_cut(const struct run_own_piece *was, uint32_t n, double cut)
 		*(gone > cut ? &lo : &hi) = mid;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		/* sorted meanwhile: found again by its sum */
-		const struct run_own_piece *p = &was[piece[i].sum - was[0].sum];
+		const struct run_own_piece *p = &was[i];
 		double expected = cut < extra ? p->usual + fmin(p->ns - p->usual, lo) : fmin(p->usual, lo);
 
 		left += piece[i].ns;
