@@ -184,14 +184,18 @@ static void exec_collector(const struct collect *c, int word)
 	char *const env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 	const char *argv[] = {"precedent", "collect", "--from", c->local, "--into", c->into, "--ended",
 			      c->ended[0] ? c->ended : "ended before MPI_Finalize", c->last ? "--last" : NULL, NULL};
+	bool left;
+	int into = -1;
 	if (become_user(c) != 0)
 		_exit(127);
+	left = something_left(c->local);
 	/* The batch step also collects files that other nodes have moved but could not join. */
-	if (!c->last && !something_left(c->local)) {
+	if (left || c->last)
+		into = open(c->into, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* waits if the server does not answer */
+	if (!left && into < 0) {
 		say(word, WORD_NOTHING);
 		_exit(0);
 	}
-	open(c->into, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* waits if the server does not answer */
 	if (say(word, WORD_BEGUN))
 		execve(c->program, (char *const *)argv, env);
 	_exit(127);

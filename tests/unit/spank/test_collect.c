@@ -418,10 +418,10 @@ static void test_killed(void **state)
 	collector_remove(&c, dir);
 }
 
-/* A step that is not the last, with nothing to collect: the program is not started. */
+/* A step with nothing to collect: the program is not started. */
 static void test_nothing(void **state)
 {
-	static const char script[] = "#!/bin/sh\necho $$ >>\"$5/began\"\n";
+	static const char script[] = "#!/bin/sh\necho $$ >>\"$3/../../began\"\n";
 	static char dir[] = "/tmp/precedent-collect-XXXXXX";
 	static struct collect c;
 	char file[PATH_MAX + 8];
@@ -433,6 +433,14 @@ static void test_nothing(void **state)
 	assert_int_equal(collect_run(&c, &err), 0);
 	snprintf(file, sizeof(file), "%s/began", dir);
 	assert_int_equal(access(file, F_OK), -1);
+	/* The last, of a job that has no directory in the spool: its program would only complain, into LocalDir. */
+	assert_int_equal(collect_make(&c, dir, &err), 1);
+	c.last = true;
+	snprintf(c.into, sizeof(c.into), "%s/absent", dir);
+	assert_int_equal(collect_run(&c, &err), 0);
+	assert_int_equal(access(file, F_OK), -1);
+	assert_int_equal(access(c.local, F_OK), -1);
+	c.last = false;
 	assert_int_equal(collect_make(&c, dir, &err), 1);
 	/* Another step has made the directory, so that one removes it. */
 	c.made = false;
