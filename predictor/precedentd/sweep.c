@@ -86,21 +86,27 @@ int sweep_note(struct store *store, int64_t now, struct errbuf *errp)
 void sweep_start(const struct precedent_conf *conf, const struct cluster_snapshot *snap, int64_t now)
 {
 	struct sweep_task *t;
+	size_t n_live = 0;
 	pthread_attr_t attr;
 	pthread_t thread;
 	int rc;
 
 	if (atomic_load(&running))
 		return;
-	t = calloc(1, sizeof(*t) + snap->n * sizeof(t->jobs[0]));
+	t = calloc(1, sizeof(*t) + 2 * snap->n * sizeof(t->jobs[0]));
 	if (!t || !(t->spool_dir = strdup(conf->spool_dir))) {
 		task_free(t);
 		return;
 	}
-	for (size_t i = 0; i < snap->n; i++) /* sorted as they are; the trace of one that has ended may still be looked for */
+	/* Sorted as they are. The trace of a job that has ended may still be looked for. */
+	for (size_t i = 0; i < snap->n; i++) {
 		t->jobs[i] = snap->jobs[i].job_id;
+		if (snap->jobs[i].phase != CLUSTER_ENDED)
+			t->jobs[snap->n + n_live++] = snap->jobs[i].job_id;
+	}
 	t->order = (struct spool_order){.before = now - (int64_t)conf->retention_s, .empty_before = now - EMPTY_S,
-					.quota_bytes = conf->spool_quota, .jobs = t->jobs, .n_jobs = snap->n, .stop = &stopping};
+					.quota_bytes = conf->spool_quota, .jobs = t->jobs, .n_jobs = snap->n,
+					.live = t->jobs + snap->n, .n_live = n_live, .stop = &stopping};
 	atomic_store(&running, true);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);

@@ -63,7 +63,8 @@ struct spool_order {
 	int64_t empty_before; /* so do empty directories of jobs */
 	uint64_t quota_bytes; /* of each user; 0: no quota */
 	const uint32_t *jobs; /* that slurmctld knows, sorted: their directories stay */
-	size_t n_jobs;
+	const uint32_t *live; /* of these, that have not ended, sorted: their leftovers stay too */
+	size_t n_jobs, n_live;
 	const atomic_bool *stop;
 };
 

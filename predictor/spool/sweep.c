@@ -88,9 +88,9 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static bool is_known(const struct spool_order *order, uint32_t job)
+static bool is_in(uint32_t job, const uint32_t *jobs, size_t n)
 {
-	return bsearch(&job, order->jobs, order->n_jobs, sizeof(job), by_number);
+	return n && bsearch(&job, jobs, n, sizeof(job), by_number);
 }
 
 bool walk_is_live(const struct spool_order *order, const char *name)
@@ -99,7 +99,7 @@ bool walk_is_live(const struct spool_order *order, const char *name)
 
 	if (!walk_number(name, &job))
 		return false;
-	return !order->n_jobs || (job > last && job - last <= NEW_JOBS) || is_known(order, job);
+	return !order->n_jobs || (job > last && job - last <= NEW_JOBS) || is_in(job, order->jobs, order->n_jobs);
 }
 
 int walk_open(int parent, const char *name, uid_t uid)
@@ -139,12 +139,13 @@ static void sweep_job(void *arg, int parent, const char *name)
 	uint32_t job;
 	int fd;
 
-	if (!walk_number(name, &job) || is_known(s->order, job) || (fd = walk_open(parent, name, s->uid)) < 0)
+	if (!walk_number(name, &job) || is_in(job, s->order->live, s->order->n_live) || (fd = walk_open(parent, name, s->uid)) < 0)
 		return;
 	if (fstat(fd, &st) < 0)
 		st.st_mtime = 0;
 	walk_each(fd, s->order->stop, sweep_entry, s);
-	if ((int64_t)st.st_mtime < s->order->empty_before && unlinkat(parent, name, AT_REMOVEDIR) == 0)
+	if ((int64_t)st.st_mtime < s->order->empty_before && !is_in(job, s->order->jobs, s->order->n_jobs) &&
+	    unlinkat(parent, name, AT_REMOVEDIR) == 0)
 		s->out->dirs++;
 }
 

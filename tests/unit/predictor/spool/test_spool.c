@@ -162,9 +162,9 @@ static void test_leftover_names(void **state)
 static void test_sweep(void **state)
 {
 	char top[] = "/tmp/precedent-spool-XXXXXX", uid[16];
-	const uint32_t live[] = {8, 11};
+	const uint32_t live[] = {8, 11}, jobs[] = {7, 8, 11}; /* slurmctld still knows job 7, which has ended */
 	static atomic_bool go_on, stop = true;
-	struct spool_order order = {.before = NOW - 50, .jobs = live, .n_jobs = 2, .stop = &stop};
+	struct spool_order order = {.before = NOW - 50, .jobs = jobs, .n_jobs = 3, .live = live, .n_live = 2, .stop = &stop};
 	struct spool_swept swept;
 	int root, user, job, running, strange, other = -1;
 
