@@ -302,7 +302,7 @@ static void test_spool_squashed(void **state)
 	snprintf(place, sizeof(place), "%s/4242", dir);
 	assert_int_equal(mkdir(place, 0), 0);
 	assert_int_equal(chown(place, STRANGER, 0), 0);
-	assert_int_equal(chmod(place, 02750), 0);
+	assert_int_equal(chmod(place, 02770), 0);
 	child = fork();
 	if (child == 0) {
 		if (setuid(65534) != 0)
