@@ -481,6 +481,21 @@ static void check_slurm_conf(struct doctor *d)
 		add_verdict(d, verdicts[slurm_judge_guard(&f, text, sizeof(text))], "limit guard", "%s", text);
 }
 
+/* The store is on one host. On another one the plugin finds none, and lets jobs pass. */
+static void check_backup(struct doctor *d)
+{
+	char host[256] = "";
+
+	if (!slurm_value(d, "SlurmctldHost[1]", host, sizeof(host)) || !*host)
+		return;
+	if (conf_limits(&d->conf) && d->conf.limit_guard == GUARD_RAISE)
+		add_verdict(d, FAIL, "backup controller", "while %s is in charge, nobody raises limits, and shortened jobs are ended early: set "
+							  "LimitGuard = auto", host);
+	else
+		add_verdict(d, OK, "backup controller", "while %s is in charge, jobs pass unchanged, and keep the limits that their users asked for",
+			    host);
+}
+
 static void check_slurm(struct doctor *d)
 {
 	/* Where there is no slurm.conf scontrol looks for one for a minute. */
@@ -495,6 +510,7 @@ static void check_slurm(struct doctor *d)
 	check_daemon(d);
 	check_preempt(d);
 	check_slurm_conf(d);
+	check_backup(d);
 }
 
 static int doctor_verb(int argc, char **argv)

@@ -91,6 +91,23 @@ for (['0 min', 'warn', qr/^OverTimeLimit=0: no limit is shortened, .*: set OverT
 	is_found(slurm('limit guard', {OverTimeLimit => $value, conf => "Mode=limit\n"}), $verdict, $words, "OverTimeLimit = $value");
 }
 is(slurm('limit guard', {OverTimeLimit => '0 min', conf => "Mode=limit\nLimitGuard=raise\n"})->[0], undef, '... matters to that guard alone');
+my %soft = (SchedulerType => 'sched/backfill', SchedulerParameters => 'bf_interval=2,time_min_as_soft_limit', OverTimeLimit => '0 min');
+for (['24.11.5', {}, 'auto', 'ok', qr/^time_min_as_soft_limit: Slurm plans with predicted times, and limits stay$/],
+	['23.11.0', {}, 'soft', 'ok', qr/^time_min_as_soft_limit/],
+	['22.05.8', {}, 'soft', 'warn', qr/^LimitGuard=soft needs Slurm 23\.11 or later: set LimitGuard = overtime$/],
+	['22.05.8', {}, 'auto', 'warn', qr/^OverTimeLimit=0: no limit is shortened/],
+	['24.11.5', {SchedulerParameters => 'bf_interval=2'}, 'auto', 'warn', qr/: add time_min_as_soft_limit to SchedulerParameters in slurm\.conf, and/],
+	['24.11.5', {SchedulerParameters => '(null)', OverTimeLimit => '60 min'}, 'auto', 'ok', qr/^OverTimeLimit=60/],
+	['24.11.5', {SchedulerType => 'sched/builtin'}, 'soft', 'warn', qr/: set SchedulerType=sched\/backfill, add time_min_as_soft_limit/],
+	['24.11.5', {}, 'overtime', 'warn', qr/^OverTimeLimit=0/]) {
+	my ($version, $change, $guard, $verdict, $words) = @$_;
+	is_found(slurm('limit guard', {%soft, %$change, SLURM_VERSION => $version, conf => "Mode=limit\nLimitGuard=$guard\n"}), $verdict, $words,
+		"LimitGuard = $guard of Slurm $version");
+}
+is(slurm('backup controller', {'SlurmctldHost[0]' => 'one'})->[0], undef, 'one controller');
+my %two = ('SlurmctldHost[0]' => 'one', 'SlurmctldHost[1]' => 'two(10.0.0.2)');
+is_found(slurm('backup controller', {%two, conf => "Mode=limit\n"}), 'ok', qr/^while two\(10\.0\.0\.2\) is in charge, jobs pass unchanged/, 'two controllers');
+is_found(slurm('backup controller', {%two, conf => "Mode=limit\nLimitGuard=raise\n"}), 'FAIL', qr/: set LimitGuard = auto$/, '... and limits that are raised');
 is(slurm('limits', {conf => "Mode=limit\nLimitGuard=raise\nMinLimit=00:02:00\n"})->[0], undef, 'none such');
 is(slurm('limits', {conf => "MinLimit=00:01:00\n"})->[0], undef, 'no limits are set');
 
