@@ -382,7 +382,7 @@ check-cluster: all $(PROG_BIN)
 
 # On other releases: the build, the unit tests, and cluster tests that need a newer Slurm.
 SYSTEMS       ?= trixie
-TESTS_SYSTEMS := 00-testbed
+TESTS_SYSTEMS := 00-testbed limits-soft
 check-systems:
 	for s in $(SYSTEMS); do scripts/system-tree $$s && \
 	  scripts/system-tree $$s $(MAKE) all programs unit && \
