@@ -58,7 +58,7 @@ static void check(const char *path, const struct columns14_report *r)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static char in[64], out[64];
+	static char in[64], out[72];
 	struct columns14_options o = {.tile_bytes = 1024, .cells_max = 1u << 20};
 	struct columns14_report r;
 	struct errbuf err;

@@ -11,6 +11,8 @@
 
 #include "predictor/query/answer.h"
 #include "predictor/query/query.h"
+#include "predictor/store/programs.h"
+#include "predictor/store/runs.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
 #define NOW 1700000000
