@@ -8,7 +8,7 @@
 #include "predictor/cluster/cluster.h"
 #include "predictor/follow/start_forecast.h"
 
-/* ---- slurm.c, slurm_ask.c and slurm_overtime.c: the only files that talk to Slurm ---- */
+/* ---- slurm.c, slurm_ask.c, slurm_overtime.c and slurm_accounting.c: the only files that talk to Slurm ---- */
 
 void slurm_side_init(void);
 
@@ -19,6 +19,9 @@ int slurm_side_jobs(const struct cluster_snapshot **snap, struct errbuf *errp);
 struct partition_info; /* Slurm's */
 uint32_t slurm_side_overtime(const struct partition_info *p);
 int slurm_side_overtime_conf(struct errbuf *errp); /* reads the configuration again if it has changed */
+bool slurm_side_minutes_limited(void);		     /* no limit is shortened, because of accounting */
+/* Does an association or QOS limit minutes of running jobs? storage: AccountingStorageType. Returns 0 or -1. */
+int slurm_side_run_minutes(const char *storage, bool *limited, struct errbuf *errp);
 /* cluster_ops.overtime */
 int slurm_side_overtime_table(void *arg, struct overtime_table *table, struct errbuf *errp);
 

@@ -22,6 +22,7 @@
 extern void slurm_free_will_run_response_msg(will_run_response_msg_t *msg);
 
 static time_t partitions_seen;
+static bool minutes_limited; /* when the partitions were read */
 
 static const char *text_or_empty(const char *s)
 {
@@ -107,6 +108,10 @@ int slurm_side_partitions(struct store *store, struct errbuf *errp)
 
 	if (slurm_side_overtime_conf(errp) < 0)
 		return -1;
+	if (slurm_side_minutes_limited() != minutes_limited) {
+		minutes_limited = !minutes_limited;
+		partitions_seen = 0;
+	}
 	if (slurm_load_partitions(partitions_seen, &msg, SHOW_ALL) != SLURM_SUCCESS) {
 		if (errno == SLURM_NO_CHANGE_IN_DATA)
 			return 0;

@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/log.h"
 #include "predictor/precedentd/daemon.h"
 
 static slurm_conf_t *conf;
+static bool minutes_limited; /* by accounting: no limit is shortened */
 static partition_info_msg_t *partitions;
 static reserve_info_msg_t *reservations;
 static struct overtime_partition *list;
@@ -24,11 +26,13 @@ static uint32_t overtime_minutes(uint16_t v)
 
 uint32_t slurm_side_overtime(const struct partition_info *p)
 {
+	if (minutes_limited)
+		return 0;
 	return p->over_time_limit == NO_VAL16 ? conf ? overtime_minutes(conf->over_time_limit) : 0
 					      : overtime_minutes(p->over_time_limit);
 }
 
-int slurm_side_overtime_conf(struct errbuf *errp)
+static int conf_renew(struct errbuf *errp)
 {
 	slurm_conf_t *fresh = NULL;
 
@@ -38,6 +42,22 @@ int slurm_side_overtime_conf(struct errbuf *errp)
 		slurm_free_ctl_conf(conf);
 	conf = fresh;
 	return 0;
+}
+
+int slurm_side_overtime_conf(struct errbuf *errp)
+{
+	bool before = minutes_limited;
+
+	if (conf_renew(errp) < 0 || slurm_side_run_minutes(conf->accounting_storage_type, &minutes_limited, errp) < 0)
+		return -1;
+	if (minutes_limited && !before)
+		log_msg(LOG_LEVEL_INFO, "an association or QOS limits minutes of running jobs (TRESRunMins): no limit is shortened");
+	return 0;
+}
+
+bool slurm_side_minutes_limited(void)
+{
+	return minutes_limited;
 }
 
 static int partitions_renew(struct errbuf *errp)
