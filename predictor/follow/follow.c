@@ -667,7 +667,8 @@ int follow_poll(const struct daemon_env *env, const struct follow_memory *memory
 	struct poll_cache *cache = memory->cache;
 
 	limit_overtime_poll(env, snap, now);
-	limit_raise_poll(env, snap, now);
+	if (limit_raise_poll(env, snap, now))
+		limit_lower_stop(memory->lower, env);
 	if (env->conf->limit_guard == GUARD_RAISE)
 		limit_lower_poll(memory->lower, env, snap, now);
 	if (!env->store) {

@@ -19,6 +19,7 @@ struct limit_lower {
 	struct waiting *waiting, *next; /* by job id; of the last look, and as this one leaves them */
 	int64_t checked;		/* 0: there is doubt */
 	int64_t pause_until;
+	bool stopped;
 };
 
 /* One look. */
@@ -52,6 +53,15 @@ void limit_lower_doubt(struct limit_lower *s)
 {
 	if (s)
 		s->checked = s->pause_until = 0;
+}
+
+void limit_lower_stop(struct limit_lower *s, const struct daemon_env *env)
+{
+	if (!s || s->stopped)
+		return;
+	s->stopped = true;
+	daemon_say(env, LOG_LEVEL_ERROR, "slurmctld refuses to raise limits: no limit is lowered any more; let SlurmUser raise limits and "
+					 "start precedentd again, or set LimitGuard = auto");
 }
 
 /* ---- which jobs ---- */
@@ -223,6 +233,8 @@ static size_t count_due(const struct look *l)
 {
 	size_t n = 0;
 
+	if (l->s->stopped)
+		return 0;
 	for (size_t i = 0; i < l->snap->n; i++)
 		n += is_due(l, &l->snap->jobs[i]);
 	return n;

@@ -28,6 +28,8 @@ struct limit_lower *limit_lower_create(void); /* NULL: no memory */
 void limit_lower_destroy(struct limit_lower *s);
 /* slurmctld was away: it may have lost its latest triggers. */
 void limit_lower_doubt(struct limit_lower *s);
+/* slurmctld refused to raise a limit: no other one is lowered until precedentd is started again. */
+void limit_lower_stop(struct limit_lower *s, const struct daemon_env *env);
 /* With each poll. s NULL: no limit is lowered. */
 void limit_lower_poll(struct limit_lower *s, const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now);
 

@@ -84,7 +84,8 @@ bool limit_raise_by_trigger(const struct cluster_job *job, uint32_t *limit_min)
 	return job->limit_min < *limit_min;
 }
 
-static void job_raise(const struct daemon_env *env, const struct cluster_job *job, int64_t now)
+/* Returns false if slurmctld refused. */
+static bool job_raise(const struct daemon_env *env, const struct cluster_job *job, int64_t now)
 {
 	const struct job_comment *c = job->ours;
 	char from[DURATION_TEXT_MAX], to[DURATION_TEXT_MAX], buf[LIMIT_COMMENT_MAX];
@@ -93,25 +94,29 @@ static void job_raise(const struct daemon_env *env, const struct cluster_job *jo
 	uint32_t next;
 
 	if (!limit_raise_is_due(job, c->limit_min, c->user_limit_min, daemon_period_s(env), now, &next))
-		return;
+		return true;
 	comment = limit_comment(job, &next, buf);
 	duration_format_minutes(from, sizeof(from), job->limit_min);
 	duration_format_minutes(to, sizeof(to), next);
 	if (env->ops->set_limit(env->ops->arg, job->job_id, next, comment, &why) < 0) {
 		daemon_say(env, LOG_LEVEL_ERROR, "job %u: limit cannot be raised from %s to %s: %s", job->job_id, from, to,
 			   why.text);
-		return;
+		return false;
 	}
 	daemon_say(env, LOG_LEVEL_INFO, "job %u: limit raised from %s to %s, key %.8s (runs longer than predicted)",
 		   job->job_id, from, to, c->key);
+	return true;
 }
 
-void limit_raise_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now)
+bool limit_raise_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now)
 {
+	bool refused = false;
+
 	for (size_t i = 0; i < snap->n; i++) {
 		const struct cluster_job *job = &snap->jobs[i];
 
 		if (job->ours && limit_is_lowered(job->ours) && ends_soon(job, daemon_period_s(env), now))
-			job_raise(env, job, now);
+			refused |= !job_raise(env, job, now);
 	}
+	return refused;
 }

@@ -31,8 +31,8 @@ bool limit_raise_is_due(const struct cluster_job *job, uint32_t known_min, uint3
 			int64_t now, uint32_t *limit_min);
 
 /* Look at every running job and give more time where it is due. Works from the admin_comments alone, without the store: the
- * next look finds the raised limit and notes it. */
-void limit_raise_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now);
+ * next look finds the raised limit and notes it. Returns whether slurmctld refused a raise. */
+bool limit_raise_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now);
 
 /* What slurmctld's trigger does, once and for all: the user's own limit at once. Also of a suspended job, which slurmctld's clock
  * takes for one near its end, and of one that is queued again: the trigger does not fire a second time. */

@@ -211,6 +211,31 @@ static void test_limit_refused(void **state)
 	assert_int_equal(w->n_armed, 1);
 }
 
+/* Where a raise is refused, no other job is shortened. */
+static void test_raise_refused(void **state)
+{
+	struct cluster_job *j = wish_job(30);
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		look();
+	assert_int_equal(w->n_limits, 1);
+	obey(j);
+	job_run(j);
+	w->now = j->end_time - 60;
+	w->refuse_limit = true;
+	look();
+	assert_non_null(strstr(w->log, "slurmctld refuses to raise limits: no limit is lowered any more"));
+	w->refuse_limit = false;
+	w->n_limits = 0;
+	wish_job(31);
+	j->limit_min = 60;
+	j->end_time = j->start_time + 3600;
+	for (int i = 0; i < 20; i++)
+		look();
+	assert_int_equal(w->n_limits, 0);
+}
+
 /* Whatever somebody else has made of its limit is left alone, before and after. */
 static void test_changed_by_others(void **state)
 {
@@ -415,7 +440,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		T(test_first_the_trigger), T(test_trigger_lost_before), T(test_trigger_lost_after), T(test_daemon_killed_between),
-		T(test_no_trigger_no_limit), T(test_limit_refused), T(test_changed_by_others), T(test_rules),
+		T(test_no_trigger_no_limit), T(test_limit_refused), T(test_raise_refused), T(test_changed_by_others), T(test_rules),
 		T(test_while_it_runs), T(test_ends_before), T(test_burst), T(test_requeued), T(test_comment_too_long),
 	};
 
