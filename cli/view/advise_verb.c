@@ -332,20 +332,21 @@ static void print_kind(const struct found *f, bool waits, const char *heading)
 
 static void print_least(const struct found *f)
 {
-	const char *before = "";
-	bool any = false;
+	const char *before = _("\nbelow 0.1 %: ");
+	char *text = NULL;
+	size_t size = 0;
+	FILE *list = open_memstream(&text, &size);
 
-	for (uint32_t i = 0; i < f->r->n_problem; i++)
-		any |= !is_shown(f, &f->r->problem[i]);
-	if (!any)
-		return;
-	fputs(_("\nbelow 0.1 %: "), stdout);
-	for (uint32_t i = 0; i < f->r->n_problem; i++)
+	for (uint32_t i = 0; list && i < f->r->n_problem; i++)
 		if (!is_shown(f, &f->r->problem[i])) {
-			printf("%s%s", before, engine_text(f->e, f->r->problem[i].name));
+			fprintf(list, "%s%s", before, engine_text(f->e, f->r->problem[i].name));
 			before = ", ";
 		}
-	puts("");
+	if (list && fclose(list) == 0 && size > 0) {
+		puts(""); /* the text begins with this line feed */
+		language_print_folded("", text + 1, 109);
+	}
+	free(text);
 }
 
 static void print_report(const struct found *f)
