@@ -536,8 +536,8 @@ subtest 'a spool that is full when a run has died' => sub {
 	run_ok('truncate', '-s', '-32k', "$spool/fill"); # room for words, not for parts
 	$testbed->run('scancel', $job);
 	ok($testbed->wait_job($job, 90), 'the job ends');
-	my ($local, $into) = ("/tmp/precedent-$uid-$job", "$spool/$uid/$job");
-	my $on_node = "$dir/tmp/$node/precedent-$uid-$job";
+	my ($local, $into) = ("/tmp/precedent/$uid-$job", "$spool/$uid/$job");
+	my $on_node = "$dir/tmp/$node/precedent/$uid-$job";
 	ok(wait_until(30, sub { -e "$into/tracer.err" && $testbed->read("$into/tracer.err") =~ /collect: .*No space left on device/ }),
 		'tracer.err says why');
 	is(scalar(my @parts = glob "$on_node/*.spill"), 2, 'the parts stay on the node');
@@ -546,7 +546,7 @@ subtest 'a spool that is full when a run has died' => sub {
 	my $r = $testbed->testbed('node', $node, 'setpriv', '--reuid', $testbed->user, '--regid', $testbed->user, '--init-groups',
 		"$dir/precedent/bin/precedent", 'collect', '--from', $local, '--into', $into, '--last');
 	is($r->{rc}, 0, 'when there is room they are brought by hand') or diag $r->{err};
-	ok(!-e $on_node, '... all of them');
+	is_deeply([glob "$on_node/*"], [], '... all of them');
 	my ($trace) = glob "$into/*.partial.ptrace";
 	ok($trace, '... and are a trace') or return;
 	my $info = decode_json(precedent('info', '--json', $trace)->{out});
