@@ -15,7 +15,6 @@ enum limit_soft_act limit_soft_judge(const struct store_limit *row, const struct
 
 	if (job->phase == CLUSTER_ENDED)
 		return LIMIT_SOFT_FORGET;
-	/* slurmctld tests reservations when a job starts: what a job that runs may still meet is its end, and that is the user's. */
 	if (ours)
 		return is_whole && may_set ? LIMIT_SOFT_LEAVE : LIMIT_SOFT_CLEAR;
 	if (!is_whole || job->time_min_min || row->seen)
@@ -41,7 +40,7 @@ static int time_min_set(const struct daemon_env *env, const struct store_limit *
 	return 0;
 }
 
-/* The store first: whatever dies after it, the time_min is known to be ours. */
+/* The store comes first. If anything dies after that, the time_min is known to be ours. */
 static int soft_set(const struct daemon_env *env, const struct store_limit *row, struct errbuf *errp)
 {
 	struct store_limit next = *row;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Limits of minutes (GrpTRESRunMins and its like) of associations and QOS. slurmctld compares them with the time limits of
- * running jobs: with shorter limits, more jobs would start than the site's rule allows.
+ * Limits of minutes of associations and QOS, such as GrpTRESRunMins. slurmctld compares them with the time limits of running
+ * jobs. With shorter limits, more jobs would start than the site's rule allows.
  */
 #include <errno.h>
 #include <slurm/slurm.h>
