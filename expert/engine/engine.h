@@ -88,8 +88,8 @@ bool engine_dropped(const struct engine *e, char *text, size_t size);
 
 /* The value of its i-th given parameter (action->src->set[i]); false without memory. */
 bool engine_finding_value(struct engine *e, const struct engine_finding *f, uint32_t set, union rules_value *out);
-/* The simple events that it is made of (Frec of Dergunov, cited in expert/lang/ast.h), each once per place it has;
- * non-zero of fn stops. values: their attributes, [RA_N]. */
+/* Visit the simple events of a finding, each once per place (Frec of Dergunov, cited in expert/lang/ast.h). A non-zero
+ * result of fn stops. values: the attributes of an event, [RA_N]. */
 int engine_finding_events(struct engine *e, const struct engine_finding *f,
 			  int (*fn)(void *arg, uint32_t type, const union rules_value *values), void *arg);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What runs that died have left in the spool and nobody came for: parts whose other parts never arrived, markers, locks,
- * unfinished traces, empty directories. See spool.h. Every step goes by directory descriptor, follows no link and checks the owner.
+ * unfinished traces, empty directories. See spool.h. Every step goes by descriptor, follows no link, checks the owner.
  */
 #include <dirent.h>
 #include <errno.h>

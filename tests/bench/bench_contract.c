@@ -8,9 +8,8 @@
  *   paper      Zhang, Zhang, Zhang 2010 (cited in contract.h), mistakes corrected: two suffix arrays, two sparse tables,
  *              every anchor
  *   window     greedy with a fixed window: loops of at most 64 symbols, left to right, to a fixpoint
- * and the ratio of their lengths to the exhaustive optimum on short random strings. Each run is a process of its own:
- * memory is the growth of its resident set above the string, speed is by processor time.
- * Usage: bench_contract [strings|speed|kernels|optimum ...].
+ * and the ratio of their lengths to the exhaustive optimum on short random strings. Each run is a process of its own.
+ * Memory: growth of the resident set. Speed: processor time. Usage: bench_contract [strings|speed|kernels|optimum ...].
  */
 #include <math.h>
 #include <stdbool.h>

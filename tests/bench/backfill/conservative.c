@@ -2,8 +2,8 @@
 /*
  * Conservative backfill (Mu'alem and Feitelson 2001): every waiting job has a reservation, made in order of submission at
  * the first moment that delays nobody's. When a job ends early, reservations move forward one after the other, never
- * back; when a planned end moves back, what was planned may not fit any more and is planned afresh. Slurm keeps no
- * reservation from one pass to the next.
+ * back. When a planned end moves back, the reservations may not fit any more, and are made afresh. Slurm keeps none from
+ * one pass to the next.
  */
 #include "tests/bench/backfill/sim_state.h"
 

@@ -117,7 +117,7 @@ static void late_replan(struct sim *s)
 	while (s->n_running && sim_planned_end(s, s->running[0]) <= s->now) {
 		size_t job = s->running[0];
 		struct sim_state *st = &s->state[job];
-		/* cons_tres: end + KillWait + OverTimeLimit. Backfill with a soft limit: now + half of what is left. */
+		/* cons_tres: end + KillWait + OverTimeLimit. Backfill with a soft limit: half of the time that is left. */
 		int64_t next = s->conf->guard == SIM_OVERTIME ? st->planned_s + KILL_WAIT_S + s->conf->overtime_s
 							      : s->now + (user_end(s, job) - s->now) / 2;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Discrete-event simulation of one machine of equal nodes under a batch scheduler that plans on time limits, as Slurm
- * does: first come first served with EASY or with conservative backfill. The guard says how the planned time and the
- * user's limit differ. A job that is killed before its user's limit is counted as killed by us. What must always hold is
- * checked while it runs, and ends the run with an error.
+ * Discrete-event simulation of one machine of equal nodes. A batch scheduler plans on time limits, as Slurm does: first
+ * come first served with EASY or with conservative backfill. The guard says how the planned time and the user's limit
+ * differ. A job that is killed before its user's limit is counted as killed by us. A broken invariant ends the run with
+ * an error.
  */
 #ifndef PRECEDENT_TESTS_BENCH_BACKFILL_SIM_H
 #define PRECEDENT_TESTS_BENCH_BACKFILL_SIM_H
@@ -45,7 +45,7 @@ const char *sim_policy_name(enum sim_policy policy);
 /* LimitGuard of precedent.conf(5). */
 enum sim_guard {
 	SIM_RAISE,    /* a job is killed at its limit; limits are raised by predictor/limits/raise.h at the polls */
-	SIM_SOFT,     /* killed at the user's limit; past its planned end, half of what is left is planned (Slurm's backfill) */
+	SIM_SOFT,     /* a job is killed at its user's limit; late jobs are planned for half of the time that is left */
 	SIM_OVERTIME, /* killed at the user's limit, which is at most overtime_s beyond the limit that is set */
 	SIM_GUARDS
 };
