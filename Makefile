@@ -3,13 +3,17 @@
 #   make                 build everything into build/
 #   make check           every test, on a cluster that it boots itself (installs what is missing)
 #   make unit            the unit tests alone
-#   make check-systems   build, unit tests and cluster tests on other Debian releases (SYSTEMS="trixie")
+#   make check-systems   build, unit tests and main tests on other Debian releases (SYSTEMS="trixie sid"), or for arm64 (SYSTEMS=arm64)
 #   make check SANITIZE=1   unit and command-line tests under address and undefined sanitizers
+#   make check-headers SLURM_HEADERS=DIR   compiles against the headers of another Slurm, DIR/slurm/slurm.h
 #   make demo            a real cluster, a real job twice, the prediction beside what happened
 #   make bench           the figures of the documentation
 #   make bench-accuracy  predictions on machines that skeletons have never seen: hours, on an idle machine; can be ended, and goes on
 #   make bench-model-experiments   the experiments of doc/evaluation/models.md: minutes; can be ended, and goes on
-#   make install DESTDIR= prefix=/usr/local
+#   make install DESTDIR= prefix=/usr/local plugindir=   and uninstall, with the same variables
+#   make deb             Debian packages in build/packages; make check-packages tries them on fresh systems
+#   make rpm             the same for RPM; check-packages tries these too, by Debian's rpm
+#   make dist            the source as build/precedent-VERSION.tar.gz
 #   make fuzz FUZZ_SECONDS=60   coverage-guided fuzzing of the parsers (needs clang)
 #   make clean
 
@@ -21,8 +25,10 @@ endif
 VERSION  := 0.1.0
 prefix   ?= /usr/local
 libdir   ?= $(prefix)/lib
+# InstallDir of precedent.conf is the prefix: the plugin and the commands look here whatever libdir is.
+pkglibdir := $(prefix)/lib/precedent
 plugindir ?= $(libdir)/slurm
-sysconfdir ?= $(prefix)/etc
+unitdir  ?= $(prefix)/lib/systemd/system
 mandir   ?= $(prefix)/share/man
 includedir ?= $(prefix)/include
 DESTDIR  ?=
@@ -79,6 +85,8 @@ LIB_SRC    += skelgen/runtime/sampled.c
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 LIB_OBJ := $(call obj,$(LIB_SRC)) $(B)/obj/gen/trace/functions.o
+# Files that name the version are compiled again when it changes.
+VERSIONED := $(call obj,$(shell grep -rl --include='*.c' PRECEDENT_VERSION cli plugin predictor trace))
 
 LIBS_COMMON := -lzstd -lxxhash -lm
 LIBS_STORE  := -lsqlite3
@@ -91,13 +99,14 @@ MODEL_LIBS := $(addprefix $(B)/,libprecedent_model.so.0 libprecedent_model.so li
 # What users read in their language.
 CATALOGUES := $(patsubst po/%.po,$(B)/locale/%/LC_MESSAGES/precedent.mo,$(wildcard po/*.po))
 TARGETS := $(if $(CLI_SRC),$(B)/precedent) $(if $(DAEMON_SRC),$(B)/precedentd) \
-           $(if $(PLUGIN_SRC),$(B)/job_submit_precedent.so) $(if $(SPANK_SRC),$(B)/spank_precedent.so) \
-           $(B)/libprecedent_trace.so $(TRACERS) $(RUNTIMES) $(REPLAYS) $(MODEL_LIBS) $(CATALOGUES)
+           $(if $(PLUGIN_SRC),$(B)/job_submit_precedent.so) $(if $(SPANK_SRC),$(B)/spank_precedent.so) $(B)/spank_precedent_option.so \
+           $(B)/libprecedent_trace.so $(B)/precedent-agent $(TRACERS) $(RUNTIMES) $(REPLAYS) $(MODEL_LIBS) $(CATALOGUES)
 
 UNIT_SRC  := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
 # The recorder without MPI, for tests that play calls into it.
-RECORDER_SRC := $(addprefix spank/tracer/,record.c jumped.c pages.c spill.c quiet.c site.c skew.c cost.c)
+RECORDER_SRC := $(addprefix spank/tracer/,record.c jumped.c pages.c spill.c quiet.c site.c skew.c cost.c ends.c patience.c \
+               patient_writer.c)
 # Options of verbs, for their test.
 OPTIONS_SRC := $(addprefix cli/ui/,options.c util.c term.c)
 UNIT_HELP := $(wildcard tests/unit/*.c)
@@ -112,10 +121,10 @@ PROG_C    := $(wildcard tests/programs/*.c)
 PROG_F    := $(wildcard tests/programs/*.f90)
 PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
              $(patsubst tests/programs/%.f90,$(B)/tests/programs/%,$(PROG_F)) \
-             $(if $(MPICC_mpich),$(addprefix $(B)/tests/programs-mpich/,calls calls_f08 calls_h calls_mod endings heat heatf \
-               mprobe_threads poll onesided quirks ring stuck threads zero_counts))
+             $(if $(MPICC_mpich),$(addprefix $(B)/tests/programs-mpich/,calls calls_f08 calls_h calls_mod endings hangs heat heatf \
+               mprobe_threads poll onesided quirks ring stuck thread_order threads zero_counts))
 
-.PHONY: fuzz all unit check check-systems check-fast check-cluster demo bench bench-accuracy bench-accuracy-tools bench-model-experiments install clean bootstrap programs
+.PHONY: FORCE fuzz all unit check check-systems check-fast check-cluster demo bench bench-accuracy bench-accuracy-tools bench-model-experiments install uninstall clean bootstrap programs check-headers deb rpm dist check-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -133,6 +142,11 @@ $(B)/obj/gen/%.o: $(B)/gen/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(SAN) -c -o $@ $<
 
+$(VERSIONED): $(B)/gen/version
+$(B)/gen/version: FORCE
+	@mkdir -p $(@D)
+	@echo $(VERSION) | cmp -s - $@ || echo $(VERSION) >$@
+
 $(B)/obj/%.o: %.c | $(GEN)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(SAN) -c -o $@ $<
@@ -145,8 +159,8 @@ $(B)/locale/%/LC_MESSAGES/precedent.mo: po/%.po
 	@mkdir -p $(@D)
 	$(Q)msgfmt --check-format -o $@ $<
 
-# Models give the same bits interpreted and compiled.
-$(B)/obj/model/%.o: CFLAGS += -ffp-contract=off
+# Models give the same bits interpreted and compiled, and on every architecture.
+$(B)/obj/model/%.o $(B)/obj/tests/bench/model/%.o: CFLAGS += -ffp-contract=off
 $(B)/obj/expert/%.o: CFLAGS += -O3
 
 $(B)/libprecedent.a: $(LIB_OBJ)
@@ -168,6 +182,12 @@ $(B)/spank_precedent.so: $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a spank/expo
 	$(Q)$(CC) -shared $(LDHARD) -Wl,--exclude-libs,ALL -Wl,--version-script=spank/exports.map -o $@ \
 	  $(call obj,$(SPANK_SRC)) $(B)/libprecedent.a
 
+$(B)/precedent-agent: $(call obj,spank/agent/agent.c) $(B)/libprecedent.a
+	$(Q)$(CC) $(SAN) $(LDHARD) -o $@ $^
+
+$(B)/spank_precedent_option.so: $(call obj,spank/option/spank_precedent_option.c)
+	$(Q)$(CC) -shared $(LDHARD) -o $@ $^
+
 # What programs predict themselves with. The shared object shows its own functions only, and stays once it is loaded, as it
 # has threads; the archive is one object, so that nothing of ours meets a name of the program's.
 MODEL_API_OBJ := $(call obj,$(wildcard model/api/*.c))
@@ -187,7 +207,7 @@ $(B)/libprecedent_model_load.a: $(call obj,model/api/load/load.c)
 # Tracers, one per MPI library, of the same sources: TRACER_RULES(openmpi). They never depend on libmpi, carry their own
 # zstd, hidden, and their own copies of what they share with the rest: never with a sanitizer, which a preloaded library
 # cannot bring.
-TRACER_SHARED := common/buf.o common/clean.o common/errbuf.o $(patsubst %,trace/format/%.o,defs defs_journal ends fold hist levels page \
+TRACER_SHARED := common/buf.o common/clean.o common/errbuf.o $(patsubst %,trace/format/%.o,defs defs_journal device ends fold hist levels page \
                    samples sigtable stop times words writer)
 # Wrappers have no canary: every call of a program goes through one, and they copy nothing into arrays on the stack.
 define TRACER_RULES
@@ -274,7 +294,7 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tests/unit/libhelp.a $(B)/libprecedent.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(SAN) -o $@ $< $(B)/tests/unit/libhelp.a $(B)/libprecedent.a -lcmocka $(LIBS_CLI) -lpthread -ldl
 # stands for slurmctld, whose variable the plugin looks at
-$(B)/tests/unit/plugin/test_job_submit: private BASE += -Wl,--export-dynamic-symbol=last_part_update
+$(B)/tests/unit/plugin/test_job_submit $(B)/tests/unit/plugin/test_submit_places: private BASE += -Wl,--export-dynamic-symbol=last_part_update
 # the same
 $(B)/tests/bench/bench_submit: private BASE += -Wl,--export-dynamic-symbol=last_part_update
 $(B)/tests/bench/%: tests/bench/%.c $(B)/libprecedent.a $(B)/tests/unit/libhelp.a
@@ -334,7 +354,7 @@ $(B)/fuzz/libprecedent.a: $(FUZZ_OBJ)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 # What prints answers to people.
-FUZZ_CLI := $(wildcard cli/jobs/*.c cli/ui/*.c)
+FUZZ_CLI := $(wildcard cli/jobs/*.c cli/ui/*.c) cli/trace/own_rules.c
 $(B)/fuzz/libcli.a: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(FUZZ_CLI))
 	@rm -f $@
 	$(Q)ar rcs $@ $^
@@ -370,24 +390,49 @@ else
 endif
 	@echo 'make check: all tests passed'
 
+# What runs programs that were compiled for another architecture.
+EMULATOR :=
 unit: all $(UNIT_BIN)
-	prove -j2 --timer --exec '' $(UNIT_BIN)
+	prove -j2 --timer --exec '$(EMULATOR)' $(UNIT_BIN)
 
-check-fast: all $(UNIT_BIN) $(PROG_BIN)
+check-fast: all $(UNIT_BIN) $(PROG_BIN) $(B)/tests/bench/make_history $(B)/tests/bench/make_trace # which several tests need at the same time
 	$(MAKE) unit
 	prove -j3 --timer $(TESTS_CLI)
 
 check-cluster: all $(PROG_BIN)
 	scripts/run-cluster-tests $(TESTS_CLUSTER)
 
-# On other releases: the build, the unit tests, and cluster tests that need a newer Slurm.
-SYSTEMS       ?= trixie
-TESTS_SYSTEMS := 00-testbed limits-soft
+# On other releases: the build, the unit tests, and the tests that show most of what depends on Slurm and MPI. For arm64,
+# compiled on this machine and run by qemu-user: the build, the unit tests, and what users are told there.
+SYSTEMS           ?= trixie
+TESTS_SYSTEMS     := 20-spank 40-precedentd limits-soft limits-changed limits-controllers
+TESTS_SYSTEMS_CLI := advise-languages trace-conformance trace-coverage trace-loader
 check-systems:
-	for s in $(SYSTEMS); do scripts/system-tree $$s && \
+	for s in $(filter-out arm64,$(SYSTEMS)); do scripts/system-tree $$s && \
 	  scripts/system-tree $$s $(MAKE) all programs unit && \
+	  scripts/system-tree $$s prove -j3 --timer $(TESTS_SYSTEMS_CLI:%=tests/cli/%.t) && \
 	  scripts/system-tree $$s scripts/run-cluster-tests $(TESTS_SYSTEMS:%=tests/cluster/%.t) || exit 1; done
+	$(if $(filter arm64,$(SYSTEMS)),scripts/system-tree arm64 && \
+	  scripts/system-tree arm64 $(MAKE) unit build-arm64/tests/programs/heat EMULATOR=qemu-aarch64 && \
+	  scripts/system-tree arm64 prove --timer tests/systems/arm64.t)
 	@echo 'make check-systems: all tests passed'
+
+# Compiles what includes Slurm's headers against those of another version, in SLURM_HEADERS/slurm.
+SLURM_USERS = $(shell grep -lE '[</](slurm|submit_world)(_compat|_errno|ctld)?\.h|slurm/spank.h' $(PLUGIN_SRC) $(SPANK_SRC) $(DAEMON_SRC) \
+                predictor/*/*.c cli/*/*.c tests/unit/*/*.c tests/bench/*.c)
+check-headers: $(GEN)
+	@test -e '$(SLURM_HEADERS)/slurm/slurm_version.h' || { echo 'say SLURM_HEADERS=DIR, with DIR/slurm/slurm_version.h'; exit 2; }
+	$(Q)for f in $(sort $(SLURM_USERS)); do \
+	  $(CC) $(filter-out -MMD -MP,$(BASE)) -Werror -fsyntax-only -I'$(SLURM_HEADERS)' $$f || exit 1; done
+
+# Packages on fresh systems: the release of this machine, and SYSTEMS.
+HERE := $(shell . /etc/os-release && echo $$VERSION_CODENAME)
+check-packages: bootstrap
+	$(MAKE) deb programs
+	PRECEDENT_SUITE=$(HERE) prove --timer tests/packages/packages.t tests/packages/rpm.t
+	for s in $(filter-out $(HERE) arm64,$(SYSTEMS)); do scripts/system-tree $$s $(MAKE) deb programs && \
+	  PRECEDENT_SUITE=$$s PRECEDENT_BUILD=build-$$s prove --timer tests/packages/packages.t || exit 1; done
+	@echo 'make check-packages: all tests passed'
 
 demo: bootstrap
 	$(MAKE) all programs
@@ -407,19 +452,20 @@ bench-model-experiments: bootstrap
 	$(MAKE) all programs $(MODEL_EXP_BIN)
 	tests/bench/model/run.pl
 
+# The sample files name the places of this installation.
+PLACES := sed -e 's|@prefix@|$(prefix)|' -e 's|^\#\?InstallDir = .*|InstallDir = $(prefix)|' \
+            -e 's|^optional spank|optional $(plugindir)/spank|'
 install: all
-	install -d $(DESTDIR)$(prefix)/bin $(DESTDIR)$(prefix)/sbin $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime \
-	  $(DESTDIR)$(plugindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man5 $(DESTDIR)$(mandir)/man7 $(DESTDIR)$(mandir)/man8 \
-	  $(DESTDIR)$(prefix)/share/precedent/examples $(DESTDIR)$(mandir)/man3 $(DESTDIR)$(includedir) $(DESTDIR)$(libdir)/pkgconfig
-	$(if $(CLI_SRC),install -m 755 $(B)/precedent $(DESTDIR)$(prefix)/bin/)
-	$(if $(DAEMON_SRC),install -m 755 $(B)/precedentd $(DESTDIR)$(prefix)/sbin/)
-	$(if $(PLUGIN_SRC),install -m 755 $(B)/job_submit_precedent.so $(DESTDIR)$(plugindir)/)
-	$(if $(SPANK_SRC),install -m 755 $(B)/spank_precedent.so $(DESTDIR)$(plugindir)/)
-	install -m 755 $(B)/libprecedent_trace.so $(TRACERS) $(DESTDIR)$(libdir)/precedent/
-	install -m 644 $(RUNTIMES) $(DESTDIR)$(libdir)/precedent/
-	install -m 755 $(REPLAYS) $(DESTDIR)$(libdir)/precedent/
-	$(if $(CLI_SRC),install -m 711 $(B)/precedent $(DESTDIR)$(libdir)/precedent/precedent-collect)
-	$(if $(RT_SRC),install -m 644 skelgen/runtime/skel.h $(DESTDIR)$(libdir)/precedent/include/skelgen/runtime/)
+	install -d $(addprefix $(DESTDIR),$(prefix)/bin $(prefix)/sbin $(libdir)/pkgconfig $(pkglibdir)/include/skelgen/runtime $(plugindir) \
+	  $(addprefix $(mandir)/man,1 3 5 7 8) $(prefix)/share/precedent/examples $(includedir) $(unitdir) $(prefix)/lib/sysusers.d \
+	  $(prefix)/lib/tmpfiles.d)
+	install -m 755 $(B)/precedent $(DESTDIR)$(prefix)/bin/
+	install -m 755 $(B)/precedentd $(DESTDIR)$(prefix)/sbin/
+	install -m 755 $(B)/job_submit_precedent.so $(B)/spank_precedent.so $(B)/spank_precedent_option.so $(DESTDIR)$(plugindir)/
+	install -m 755 $(B)/libprecedent_trace.so $(B)/precedent-agent $(TRACERS) $(REPLAYS) $(DESTDIR)$(pkglibdir)/
+	install -m 644 $(RUNTIMES) $(DESTDIR)$(pkglibdir)/
+	install -m 711 $(B)/precedent $(DESTDIR)$(pkglibdir)/precedent-collect
+	install -m 644 skelgen/runtime/skel.h $(DESTDIR)$(pkglibdir)/include/skelgen/runtime/
 	install -m 755 $(B)/libprecedent_model.so.0 $(DESTDIR)$(libdir)/
 	ln -sf libprecedent_model.so.0 $(DESTDIR)$(libdir)/libprecedent_model.so
 	install -m 644 $(B)/libprecedent_model.a $(B)/libprecedent_model_load.a $(DESTDIR)$(libdir)/
@@ -427,15 +473,51 @@ install: all
 	  install -m 644 model/api/$$f $(DESTDIR)$(includedir)/; done
 	for f in precedent_model precedent_model_load; do \
 	  sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|; s|@version@|$(VERSION)|' \
-	    model/api/$$f.pc.in > $(DESTDIR)$(libdir)/pkgconfig/$$f.pc; done
-	for f in examples/*; do install -m 644 $$f $(DESTDIR)$(prefix)/share/precedent/examples/; done
-	for f in conf/*; do install -m 644 $$f $(DESTDIR)$(prefix)/share/precedent/; done
+	    model/api/$$f.pc.in | install -m 644 /dev/stdin $(DESTDIR)$(libdir)/pkgconfig/$$f.pc; done
+	install -m 644 examples/* $(DESTDIR)$(prefix)/share/precedent/examples/
+	install -m 644 conf/*.rules $(DESTDIR)$(prefix)/share/precedent/
+	$(PLACES) conf/precedent.conf | install -m 644 /dev/stdin $(DESTDIR)$(prefix)/share/precedent/precedent.conf
+	for f in precedent zz-precedent-option; do $(PLACES) conf/plugstack-$${f#zz-precedent-}.conf | \
+	  install -D -m 644 /dev/stdin $(DESTDIR)$(prefix)/share/precedent/plugstack.conf.d/$$f.conf; done
+	$(PLACES) conf/precedentd.service | install -m 644 /dev/stdin $(DESTDIR)$(unitdir)/precedentd.service
+	install -m 644 conf/precedent.sysusers $(DESTDIR)$(prefix)/lib/sysusers.d/precedent.conf
+	install -m 644 conf/precedent.tmpfiles $(DESTDIR)$(prefix)/lib/tmpfiles.d/precedent.conf
 	for l in $(patsubst po/%.po,%,$(wildcard po/*.po)); do \
 	  install -D -m 644 $(B)/locale/$$l/LC_MESSAGES/precedent.mo $(DESTDIR)$(prefix)/share/locale/$$l/LC_MESSAGES/precedent.mo; done
 	$(B)/precedent completion bash | install -D -m 644 /dev/stdin $(DESTDIR)$(prefix)/share/bash-completion/completions/precedent
 	$(B)/precedent completion zsh | install -D -m 644 /dev/stdin $(DESTDIR)$(prefix)/share/zsh/site-functions/_precedent
 	$(B)/precedent completion fish | install -D -m 644 /dev/stdin $(DESTDIR)$(prefix)/share/fish/vendor_completions.d/precedent.fish
-	for s in 1 3 5 7 8; do for f in man/*.$$s; do [ ! -e $$f ] || install -m 644 $$f $(DESTDIR)$(mandir)/man$$s/; done; done
+	for s in 1 3 5 7 8; do for f in man/*.$$s; do \
+	  sed 's/^\(\.TH .*"Precedent \)[^"]*/\1$(VERSION)/' $$f | \
+	  install -m 644 /dev/stdin $(DESTDIR)$(mandir)/man$$s/$${f#man/}; done; done
+
+# What an installation with the same variables consists of, and the directories that it alone fills.
+uninstall: all
+	rm -rf $(B)/uninstall
+	@$(MAKE) --silent install DESTDIR=$(CURDIR)/$(B)/uninstall
+	cd $(B)/uninstall && find . ! -type d -printf '%P\n' | while read -r f; do rm -f "$(DESTDIR)/$$f"; done
+	cd $(B)/uninstall && find . -depth -type d -path '*precedent*' -printf '%P\n' | while read -r d; do \
+	  [ ! -d "$(DESTDIR)/$$d" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)/$$d"; done
+	rm -rf $(B)/uninstall
+
+# ---- packages, for the system that they are built on ----
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y NEWS.md)
+debian/changelog: FORCE
+	@printf 'precedent (%s) unstable; urgency=medium\n\n  * See NEWS.md.\n\n -- %s  %s\n' $(VERSION) \
+	  "$$(sed -n 's/^Maintainer: //p' debian/control)" "$$(date -uRd @$(SOURCE_DATE_EPOCH))" >$@
+dist:
+	mkdir -p $(B)
+	git archive --prefix=precedent-$(VERSION)/ HEAD | gzip -9n >$(B)/precedent-$(VERSION).tar.gz
+deb: debian/changelog
+	dpkg-checkbuilddeps -I
+	rm -rf $(B)/packages debian/tmp debian/.debhelper debian/debhelper-build-stamp
+	mkdir -p $(B)/packages
+	MAKEFLAGS= debian/rules binary B=$(B) DEBS=$(B)/packages
+	lintian --fail-on error,warning --allow-root $(B)/packages/*.deb
+rpm: all
+	rm -rf $(B)/rpm
+	rpmbuild -bb --nodeps --build-in-place --define '_topdir $(CURDIR)/$(B)/rpm' --define 'precedent_version $(VERSION)' \
+	  --define 'precedent_build $(B)' scripts/precedent.spec
 
 clean:
 	rm -rf build build-sanitize

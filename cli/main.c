@@ -41,6 +41,7 @@ static const struct verb verb_completion = {
 	.forms = {"bash|zsh|fish"},
 	.text = "Prints the script by which a shell completes verbs, options and files. It is installed with Precedent; for one shell: "
 		"source <(precedent completion bash).",
+	.examples = {"bash > ~/.local/share/bash-completion/completions/precedent", "zsh > ~/.zfunc/_precedent"},
 	.options = (const struct verb_option[]){{0}}, .actions = (const char *const[]){"bash", "zsh", "fish", NULL}, .run = completion_verb,
 };
 
@@ -135,6 +136,7 @@ int main(int argc, char **argv)
 {
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_DFL);
+	cli_end_clean();
 	if (argc < 2) {
 		help(stderr);
 		return 2;

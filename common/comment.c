@@ -11,6 +11,7 @@
 #include "common/duration.h"
 
 #define COMMENT_START "precedent:1 "
+#define LIMIT_ROOM    16 /* comment_set_limit writes a longer limit than "-" */
 
 static const char *const act_names[] = {
     [ACT_NONE] = "none",       [ACT_TRACE] = "trace", [ACT_PREDICT] = "predict",
@@ -30,6 +31,7 @@ void comment_init(struct job_comment *c)
 	    .user_limit_min = DURATION_UNSET,
 	    .wish_min = DURATION_UNSET,
 	    .limit_min = DURATION_UNSET,
+	    .task = COMMENT_NO_TASK,
 	};
 }
 
@@ -73,6 +75,10 @@ int comment_format(const struct job_comment *c, char *buf, size_t size)
 			append_minutes(buf, size, &len, " wish=", c->wish_min);
 		append_minutes(buf, size, &len, " limit=", c->limit_min);
 	}
+	if (c->task != COMMENT_NO_TASK) {
+		append_text(buf, size, &len, " task=");
+		append_number(buf, size, &len, c->task);
+	}
 	append_field(buf, size, &len, " cand=", c->candidate);
 	if (c->pred_s > 0) {
 		append_seconds(buf, size, &len, " pred=", fmax(c->pred_s, 1));
@@ -94,9 +100,16 @@ int comment_format(const struct job_comment *c, char *buf, size_t size)
 		buf[whole] = '\0';
 		len = whole;
 	}
-	/* This field is only for readers, so it is the first one left out if the text gets too long. */
+	/* These fields do without, so they are the first ones left out if the text gets too long. */
 	if (c->at[0] && len + strlen(c->at) + 5 < size)
 		append_field(buf, size, &len, " at=", c->at);
+	whole = len;
+	append_field(buf, size, &len, " groups=", c->groups);
+	append_field(buf, size, &len, " similar=", c->similar);
+	if (len + LIMIT_ROOM >= size) {
+		buf[whole] = '\0';
+		len = whole;
+	}
 	return (int)len;
 }
 
@@ -176,6 +189,8 @@ static int parse_field(const char *name, const char *v, struct job_comment *c)
 		return parse_minutes(v, &c->wish_min);
 	if (!strcmp(name, "limit"))
 		return parse_minutes(v, &c->limit_min);
+	if (!strcmp(name, "task"))
+		return parse_minutes(v, &c->task);
 	if (!strcmp(name, "pred"))
 		return parse_seconds(v, &c->pred_s);
 	if (!strcmp(name, "lo"))
@@ -184,6 +199,10 @@ static int parse_field(const char *name, const char *v, struct job_comment *c)
 		return parse_seconds(v, &c->hi_s);
 	if (!strcmp(name, "at"))
 		return snprintf(c->at, sizeof(c->at), "%s", v) < (int)sizeof(c->at) ? 0 : -1;
+	if (!strcmp(name, "groups"))
+		return snprintf(c->groups, sizeof(c->groups), "%s", v) < (int)sizeof(c->groups) ? 0 : -1;
+	if (!strcmp(name, "similar"))
+		return snprintf(c->similar, sizeof(c->similar), "%s", v) < (int)sizeof(c->similar) ? 0 : -1;
 	if (!strcmp(name, "cand"))
 		return snprintf(c->candidate, sizeof(c->candidate), "%s", v) < (int)sizeof(c->candidate) ? 0
 													 : -1;

@@ -18,6 +18,9 @@
 #define COMMENT_TEXT_MAX 512
 #define COMMENT_AT_MAX	 160
 #define COMMENT_VARS_MAX 128
+#define COMMENT_NO_TASK	 UINT32_MAX
+#define COMMENT_GROUPS_MAX  61 /* predictor/store/groups.h */
+#define COMMENT_SIMILAR_MAX 64
 
 enum job_act {
 	ACT_NONE,    /* the plugin left the job alone */
@@ -47,6 +50,7 @@ struct job_comment {
 	uint32_t user_limit_min;
 	uint32_t wish_min;
 	uint32_t limit_min;
+	uint32_t task; /* of an array to be traced: the index of the only task that is; COMMENT_NO_TASK: no array */
 	char candidate[CONF_CANDIDATE_MAX]; /* candidate of the prediction; "" = none */
 	double pred_s, lo_s, hi_s;	    /* whole seconds when written; 0 = none */
 	/*
@@ -69,6 +73,11 @@ struct job_comment {
 	 * - least: the known wait is a lower bound only.
 	 */
 	char at[COMMENT_AT_MAX];
+	/* The job's groups of similar runs (predictor/store/groups.h). similar: what they told, if nothing else was known. It is
+	 * "command/600/120/4200": the narrowest group that counted; estimate, least and most in seconds. "": none. Both are left
+	 * out if the text gets too long. */
+	char groups[COMMENT_GROUPS_MAX];
+	char similar[COMMENT_SIMILAR_MAX];
 };
 
 const char *act_name(enum job_act act);

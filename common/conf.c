@@ -21,6 +21,17 @@
 #define COST	       "Cost."
 #define DAY_S	       86400
 
+/* Place of a word among n others, without regard to case; -1: it is none of them. */
+static int word_place(const char *const *words, int n, const char *text)
+{
+	for (int i = 0; text && i < n; i++)
+		if (!strcasecmp(text, words[i]))
+			return i;
+	return -1;
+}
+
+#define WORD_PLACE(words, text) word_place((words), (int)(sizeof(words) / sizeof *(words)), (text))
+
 static const char *const mode_names[] = {
     [MODE_OFF] = "off", [MODE_OBSERVE] = "observe", [MODE_LIMIT] = "limit", [MODE_PLACE] = "place"};
 
@@ -31,13 +42,11 @@ const char *mode_name(enum precedent_mode mode)
 
 int mode_parse(const char *text, enum precedent_mode *mode)
 {
-	for (int i = MODE_OFF; text && i <= MODE_PLACE; i++) {
-		if (!strcasecmp(text, mode_names[i])) {
-			*mode = (enum precedent_mode)i;
-			return 0;
-		}
-	}
-	return -1;
+	int i = WORD_PLACE(mode_names, text);
+
+	if (i >= 0)
+		*mode = (enum precedent_mode)i;
+	return i < 0 ? -1 : 0;
 }
 
 /*
@@ -133,6 +142,11 @@ static int set_candidates(struct precedent_conf *c, const char *v, struct errbuf
 	return 0;
 }
 
+static int set_only(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	return only_parse(c, v, err);
+}
+
 static int set_margin(struct precedent_conf *c, const char *v, struct errbuf *err)
 {
 	return duration_parse_share(v, 10, &c->margin, err);
@@ -174,13 +188,10 @@ const char *partial_name(enum conf_partial partial)
 
 static int parse_partial(const char *v, enum conf_partial *out, struct errbuf *err)
 {
-	for (int i = PARTIAL_NEVER; i <= PARTIAL_ON; i++) {
-		if (!strcasecmp(v, partial_names[i])) {
-			*out = (enum conf_partial)i;
-			return 0;
-		}
-	}
-	return err_set(err, "'%.60s' is not a choice: say off, on or never", v);
+	int i = WORD_PLACE(partial_names, v);
+
+	*out = i < 0 ? *out : (enum conf_partial)i;
+	return i < 0 ? err_set(err, "'%.60s' is not a choice: say off, on or never", v) : 0;
 }
 
 static int set_partial(struct precedent_conf *c, const char *v, struct errbuf *err)
@@ -228,13 +239,10 @@ const char *policy_name(enum place_policy policy)
 
 static int set_policy(struct precedent_conf *c, const char *v, struct errbuf *err)
 {
-	for (int i = POLICY_EARLIEST; i <= POLICY_CHEAPEST; i++) {
-		if (!strcasecmp(v, policy_names[i])) {
-			c->policy = (enum place_policy)i;
-			return 0;
-		}
-	}
-	return err_set(err, "'%.40s' is not a policy: write earliest, fastest or cheapest", v);
+	int i = WORD_PLACE(policy_names, v);
+
+	c->policy = i < 0 ? c->policy : (enum place_policy)i;
+	return i < 0 ? err_set(err, "'%.40s' is not a policy: write earliest, fastest or cheapest", v) : 0;
 }
 
 static const char *const limit_guard_names[] = {"auto", "soft", "overtime", "raise"}; /* as enum limit_guard */
@@ -249,15 +257,38 @@ enum limit_guard conf_guard(const struct precedent_conf *c, bool soft_works)
 	return c->limit_guard != GUARD_AUTO ? c->limit_guard : soft_works ? GUARD_SOFT : GUARD_OVERTIME;
 }
 
+static const char *const message_names[] = {"always", "terminal", "never"}; /* as enum conf_message */
+
+const char *message_name(enum conf_message message)
+{
+	return (unsigned)message <= MESSAGE_NEVER ? message_names[message] : "always";
+}
+
+int message_parse(const char *text, enum conf_message *message)
+{
+	int i = WORD_PLACE(message_names, text);
+
+	*message = i < 0 ? *message : (enum conf_message)i;
+	return i < 0 ? -1 : 0;
+}
+
+static int set_message(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	return message_parse(v, &c->message) < 0 ? err_set(err, "'%.40s' is not known: write always, terminal or never", v) : 0;
+}
+
 static int set_limit_guard(struct precedent_conf *c, const char *v, struct errbuf *err)
 {
-	for (int i = GUARD_AUTO; i <= GUARD_RAISE; i++) {
-		if (!strcasecmp(v, limit_guard_names[i])) {
-			c->limit_guard = (enum limit_guard)i;
-			return 0;
-		}
-	}
-	return err_set(err, "'%.40s' is not a limit guard: write auto, soft, overtime or raise", v);
+	int i = WORD_PLACE(limit_guard_names, v);
+
+	c->limit_guard = i < 0 ? c->limit_guard : (enum limit_guard)i;
+	return i < 0 ? err_set(err, "'%.40s' is not a limit guard: write auto, soft, overtime or raise", v) : 0;
+}
+
+static int set_end_at_asked(struct precedent_conf *c, const char *v, struct errbuf *err)
+{
+	c->end_at_asked = !strcasecmp(v, "yes");
+	return c->end_at_asked || !strcasecmp(v, "no") ? 0 : err_set(err, "'%.40s' is not a choice: write yes or no", v);
 }
 
 static int set_cost(struct precedent_conf *c, const char *candidate, const char *v, struct errbuf *err)
@@ -400,7 +431,8 @@ static int set_spool_dir(struct precedent_conf *c, const char *v, struct errbuf 
 static int set_spool_quota(struct precedent_conf *c, const char *v, struct errbuf *err)
 {
 	static const char units[] = "KMGT";
-	char *end = NULL, *unit;
+	const char *unit;
+	char *end = NULL;
 	uint64_t n;
 
 	errno = 0;
@@ -514,10 +546,13 @@ static const struct conf_key {
 } keys[] = {
     {"Mode", set_mode},
     {"Candidates", set_candidates},
+    {"Only", set_only},
     {"Policy", set_policy},
     {"Margin", set_margin},
     {"MinLimit", set_min_limit},
     {"LimitGuard", set_limit_guard},
+    {"EndAtAsked", set_end_at_asked},
+    {"Message", set_message},
     {"ProbeBudget", set_probe_budget},
     {"ProbeSeconds", set_probe_seconds},
     {"PartialExecution", set_partial},
@@ -558,7 +593,7 @@ static int set_defaults(struct precedent_conf *c, struct errbuf *err)
 	    replace_string(&c->spool_dir, "/var/spool/precedent", err) < 0 ||
 	    replace_string(&c->local_dir, "/tmp", err) < 0 || replace_string(&c->scratch_dir, "", err) < 0 ||
 	    replace_string(&c->state_dir, "/var/lib/precedent", err) < 0 ||
-	    replace_string(&c->listen_host, "localhost", err) < 0 || replace_string(&c->metrics_file, "", err) < 0 ||
+	    replace_string(&c->listen_host, "", err) < 0 || replace_string(&c->metrics_file, "", err) < 0 ||
 	    replace_string(&c->metrics_host, "127.0.0.1", err) < 0 ||
 	    replace_string(&c->install_dir, PRECEDENT_PREFIX, err) < 0)
 		return -1;
@@ -736,6 +771,13 @@ const struct conf_candidate *conf_candidate_find(const struct precedent_conf *c,
 			return &c->candidates[i];
 	}
 	return NULL;
+}
+
+const char *conf_place_at(const struct precedent_conf *c, size_t i, const char *traced)
+{
+	if (!c->n_candidates)
+		return i ? NULL : traced;
+	return i < c->n_candidates ? c->candidates[i].name : NULL;
 }
 
 const struct conf_candidate *conf_candidate_match(const struct precedent_conf *c, const char *partition,

@@ -16,6 +16,8 @@
 #define CONF_DEFAULT_FILE   "/etc/precedent/precedent.conf"
 #define CONF_CANDIDATES_MAX 16
 #define CONF_PARTITIONS_MAX 128
+#define CONF_ONLY_MAX	    64
+#define ONLY_UIDS_MAX	    65536 /* bytes of a list of uids */
 #define CONF_NAME_MAX	    64	/* partition, account or QOS, including the NUL */
 #define CONF_CANDIDATE_MAX  160 /* "partition:constraint", including the NUL */
 
@@ -66,9 +68,25 @@ enum limit_guard {
 	GUARD_RAISE,	/* precedentd raises the limit in time */
 };
 
+/* When sbatch's user is told what Precedent decided. */
+enum conf_message {
+	MESSAGE_ALWAYS,
+	MESSAGE_TERMINAL, /* if sbatch's standard error is a terminal */
+	MESSAGE_NEVER,
+};
+#define MESSAGE_VAR "PRECEDENT_MESSAGE" /* the user's choice, in sbatch's environment */
+#define MESSAGE_TERMINAL_VAR "PRECEDENT_TERMINAL" /* "1": sbatch's standard error is a terminal */
+
 struct conf_cost {
 	char candidate[CONF_CANDIDATE_MAX];
 	double per_node_hour;
+};
+
+/* Whose jobs are looked at: a user, an account or a QOS of the key Only. */
+enum only_kind { ONLY_USER, ONLY_ACCOUNT, ONLY_QOS };
+struct conf_only {
+	enum only_kind kind;
+	char name[CONF_NAME_MAX];
 };
 
 struct precedent_conf {
@@ -78,6 +96,8 @@ struct precedent_conf {
 	struct conf_partition_mode partition_modes[CONF_PARTITIONS_MAX];
 	size_t n_candidates;
 	struct conf_candidate candidates[CONF_CANDIDATES_MAX];
+	size_t n_only; /* 0: all jobs */
+	struct conf_only only[CONF_ONLY_MAX];
 	enum conf_partial partial;
 	size_t n_partials;
 	struct conf_candidate_partial partials[CONF_CANDIDATES_MAX];
@@ -85,6 +105,8 @@ struct precedent_conf {
 	size_t n_costs;
 	struct conf_cost costs[CONF_CANDIDATES_MAX];
 	enum limit_guard limit_guard;
+	bool end_at_asked; /* under GUARD_OVERTIME no job runs on by OverTimeLimit */
+	enum conf_message message;
 	double margin;		/* 0.15: the limit is the upper bound of the prediction times 1.15 */
 	uint32_t min_limit_min; /* the limit is never set below this many minutes */
 	/* 0.01: largest share of the job's node seconds that its probes may cost */
@@ -103,7 +125,7 @@ struct precedent_conf {
 	uint32_t poll_interval_s;
 	uint32_t heartbeat_timeout_s;
 	uint16_t listen_port;
-	char *listen_host; /* address at which clients find precedentd */
+	char *listen_host; /* where precedentd listens and clients find it; "" = it listens on all addresses, clients go to SlurmctldHost */
 	char *install_dir; /* prefix */
 	char *metrics_file; /* "" = no file is written */
 	char *metrics_host; /* a loopback address */
@@ -138,13 +160,35 @@ bool conf_limits(const struct precedent_conf *conf);
 /* The candidate with this name, or NULL. */
 const struct conf_candidate *conf_candidate_find(const struct precedent_conf *conf, const char *name);
 /*
+ * The name of the i-th place where a program that was traced on `traced` is probed: a candidate, or without candidates `traced`
+ * alone. NULL: there are no more.
+ */
+const char *conf_place_at(const struct precedent_conf *conf, size_t i, const char *traced);
+/*
  * The candidate on which a job runs, by its partition and features ("" or NULL: none). A candidate with the same
  * constraint is preferred to one without a constraint. Returns NULL if there is none.
  */
 const struct conf_candidate *conf_candidate_match(const struct precedent_conf *conf, const char *partition,
 						  const char *features);
 
+/*
+ * What precedentd found out about the names of Only: lists such as " 1000 1001 ", or NULL. Names are not looked up in slurmctld,
+ * which would wait for a directory service.
+ */
+struct only_uids {
+	const char *users;    /* that are named */
+	const char *defaults; /* users whose default account is named */
+};
+/* Is the job of somebody whom Only names? account, qos: as the job names them, NULL or "": not named. A default QOS is not known. */
+bool only_admits(const struct precedent_conf *conf, const struct only_uids *uids, uint32_t uid, const char *account, const char *qos);
+int only_parse(struct precedent_conf *conf, const char *value, struct errbuf *err);
+const char *only_kind_name(enum only_kind kind); /* "user", "account", "qos" */
+/* "user:alice, account:physics"; "" without Only. */
+void only_text(const struct precedent_conf *conf, char *out, size_t size);
+
 const char *mode_name(enum precedent_mode mode);	     /* "off", "observe", "limit", "place" */
 int mode_parse(const char *text, enum precedent_mode *mode); /* 0, or -1 if text is no mode */
+const char *message_name(enum conf_message message);	     /* "always", "terminal", "never" */
+int message_parse(const char *text, enum conf_message *message); /* 0, or -1 if text is none of these */
 
 #endif

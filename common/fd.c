@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writing to a file descriptor: see fd.h. */
+/* File descriptors: see fd.h. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+#if __has_include(<linux/openat2.h>)
+#include <linux/openat2.h>
+#endif
 
 #include "common/fd.h"
 
@@ -22,4 +28,27 @@ int fd_write_all(int fd, const void *data, size_t len)
 		len -= (size_t)n;
 	}
 	return 0;
+}
+
+/* Without openat2 (Linux before 5.6) a mount is not seen. */
+int fd_open_here(int dir, const char *name, int flags)
+{
+	flags |= O_NOFOLLOW | O_CLOEXEC;
+#ifdef RESOLVE_NO_XDEV
+	const struct open_how how = {.flags = (uint64_t)flags, .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS};
+	int fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
+
+	if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
+		return fd;
+#endif
+	return openat(dir, name, flags);
+}
+
+int fd_stat_here(int dir, const char *name, struct stat *st)
+{
+	int fd = fd_open_here(dir, name, O_PATH), rv = fd < 0 ? -1 : fstat(fd, st);
+
+	if (fd >= 0)
+		close(fd);
+	return rv;
 }

@@ -722,8 +722,11 @@ static void compute_identity(struct identity_room *room, struct hasher *h, const
 	hash_number(h, in->uid);
 	hash_layout(&h->exact, &in->layout);
 	hash_number(h, in->n_args);
-	for (size_t i = 0; i < in->n_args; i++)
-		hash_text(h, in->args[i], strlen(in->args[i]), true);
+	for (size_t i = 0; i < in->n_args; i++) {
+		const char *arg = in->args[i] ? in->args[i] : ""; /* Slurm's protocol has strings that are NULL */
+
+		hash_text(h, arg, strlen(arg), true);
+	}
 	hash_script_kept(room, h, in->script ? in->script : "");
 	hash_number(h, 0); /* marks the end of the script's lines */
 	if (print) {

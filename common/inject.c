@@ -2,6 +2,7 @@
 /* Environment values and spool directories of traced jobs: see inject.h. */
 #include "common/inject.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "common/fd.h"
 
 #define SCRIPT_SCAN_MAX (1024 * 1024)
 
@@ -60,6 +63,32 @@ int inject_preload(const char *user, const char *lib, char *out, size_t cap)
 		user = "";
 	add_preload(&t, user, strlen(user), lib);
 	return t.full ? -1 : 0;
+}
+
+/* A number up to `after`. */
+static bool read_number(const char **text, char after, int64_t *n)
+{
+	char *end;
+	if (!*text || !isdigit((unsigned char)**text))
+		return false;
+	errno = 0;
+	*n = strtoll(*text, &end, 10);
+	if (errno || *end != after)
+		return false;
+	*text = end + 1;
+	return true;
+}
+
+int inject_end_time(const char *limits, const char *start, const char *end, char *out, size_t cap)
+{
+	int64_t asked_min, set_min, from, to;
+	int n;
+	if (!read_number(&limits, ':', &asked_min) || !read_number(&limits, '\0', &set_min) || !read_number(&start, '\0', &from) ||
+	    !read_number(&end, '\0', &to) || asked_min > UINT32_MAX || set_min > asked_min || from > UINT32_MAX ||
+	    to != from + 60 * set_min)
+		return -1;
+	n = snprintf(out, cap, "%lld", (long long)(from + 60 * asked_min));
+	return n > 0 && (size_t)n < cap ? 0 : -1;
 }
 
 static bool entry_is(const char *entry, size_t len, const char *name)
@@ -170,6 +199,35 @@ int inject_env_list_strip(const char *list, char *out, size_t cap)
 	return t.full ? -1 : 0;
 }
 
+static int beside(const char *lib, const char *name, char *out, size_t cap)
+{
+	const char *slash = strrchr(lib, '/');
+	int n = snprintf(out, cap, "%.*s%s", slash ? (int)(slash + 1 - lib) : 0, lib, name);
+	return n > 0 && (size_t)n < cap ? 0 : -1;
+}
+
+int inject_agent(const char *lib, const char *dir, const char *local, char *out, size_t cap)
+{
+	const char *const words[] = {lib, dir, local ? local : "-"};
+	struct text t = {.out = out, .cap = cap};
+	if (beside(lib, INJECT_AGENT_NAME, out, cap) < 0)
+		return -1;
+	t.len = strlen(out);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strpbrk(words[i], " =\"\t\n"))
+			return -1;
+		text_add(&t, " ", 1);
+		text_add_str(&t, words[i]);
+	}
+	return t.full ? -1 : 0;
+}
+
+bool inject_is_agent(const char *value)
+{
+	const size_t n = sizeof(INJECT_AGENT_NAME) - 1, len = strcspn(value, " ");
+	return len >= n && memcmp(value + len - n, INJECT_AGENT_NAME, n) == 0 && (len == n || value[len - n - 1] == '/');
+}
+
 bool inject_is_launch_daemon(const char *argv0)
 {
 	/* Hydra's proxies are not in the list: they pass on their own environment, so they are preloaded like
@@ -182,10 +240,68 @@ bool inject_is_launch_daemon(const char *argv0)
 	return false;
 }
 
+/* Is the name at `at` only read: $NAME or ${NAME}, without a default that is assigned? */
+static bool is_expanded(const char *line, const char *at, const char *after)
+{
+	if (at > line && at[-1] == '$')
+		return true;
+	return at > line + 1 && at[-1] == '{' && at[-2] == '$' && *after != '=' && !(after[0] == ':' && after[1] == '=');
+}
+
+/* Is the name at `at` in a simple command that only prints it? Its output must not become a command or a file. */
+static bool is_printed(const char *line, const char *at, const char *after, const char *end)
+{
+	static const char *const PRINTERS[] = {"echo", "printf", "printenv", "grep"};
+	const char *head = at, *tail = after;
+	size_t len;
+	while (head > line && !strchr(";|&()`", head[-1]))
+		head--;
+	while (head < at && (*head == ' ' || *head == '\t'))
+		head++;
+	while (tail < end && !strchr(";|&()`", *tail))
+		tail++;
+	len = strcspn(head, " \t");
+	for (size_t i = 0; i < sizeof(PRINTERS) / sizeof(PRINTERS[0]); i++) {
+		if (strlen(PRINTERS[i]) != len || memcmp(head, PRINTERS[i], len))
+			continue;
+		/* printenv and grep add no assignment that was not there before */
+		return !memchr(line, '>', (size_t)(end - line)) && (tail == end || *tail == ';' || *tail == '&' || (*tail == '|' && i >= 2));
+	}
+	return false;
+}
+
+/* Does a line of a script set this variable? In doubt yes. A NUL stands at `end`. */
+static bool line_sets(const char *line, const char *end, const char *name)
+{
+	const char *at = line + strspn(line, " \t"), *after;
+	if (*at == '#')
+		return false;
+	for (at = line; (at = strstr(at, name)) != NULL; at = after) {
+		after = at + strlen(name);
+		if (!is_expanded(line, at, after) && !is_printed(line, at, after, end))
+			return true;
+	}
+	return false;
+}
+
+/* text: NUL-terminated; its lines are cut. */
+static bool text_sets_objects(char *text, size_t len)
+{
+	for (char *line = text, *end; line < text + len; line = end + 1) {
+		end = memchr(line, '\n', (size_t)(text + len - line));
+		if (!end)
+			end = text + len;
+		*end = '\0';
+		if (line_sets(line, end, "LD_PRELOAD") || line_sets(line, end, "mca_base_env_list") || line_sets(line, end, "exec_agent"))
+			return true;
+	}
+	return false;
+}
+
 bool inject_script_objects(const char *path)
 {
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-	char *text = malloc(SCRIPT_SCAN_MAX);
+	char *text = malloc(SCRIPT_SCAN_MAX + 1);
 	size_t len = 0;
 	ssize_t n;
 	bool found = false;
@@ -195,7 +311,8 @@ bool inject_script_objects(const char *path)
 				break;
 			len += n > 0 ? (size_t)n : 0;
 		}
-		found = memmem(text, len, "LD_PRELOAD", 10) || memmem(text, len, "mca_base_env_list", 17);
+		text[len] = '\0';
+		found = text_sets_objects(text, len);
 	}
 	free(text);
 	if (fd >= 0)
@@ -218,23 +335,23 @@ static int check_file(const char *lib, struct errbuf *err)
 int inject_tracer_path(const char *lib, size_t i, char *out, size_t cap)
 {
 	static const char *const NAMES[INJECT_TRACERS] = INJECT_TRACER_NAMES;
-	const char *slash = strrchr(lib, '/');
-	int n = snprintf(out, cap, "%.*s%s", slash ? (int)(slash + 1 - lib) : 0, lib, NAMES[i]);
-	return n > 0 && (size_t)n < cap ? 0 : -1;
+	return beside(lib, NAMES[i], out, cap);
 }
 
 int inject_check_library(const char *lib, struct errbuf *err)
 {
-	char beside[PATH_MAX];
+	char path[PATH_MAX];
 	if (!lib || lib[0] != '/' || strpbrk(lib, " :;\t\n"))
 		return err_set(err, "tracer %s: not an absolute name free of blanks, ':' and ';'", lib ? lib : "(none)");
 	if (check_file(lib, err) != 0)
 		return -1;
 	for (size_t i = 0; i < INJECT_TRACERS; i++)
-		if (inject_tracer_path(lib, i, beside, sizeof(beside)) == 0 && access(beside, F_OK) == 0 &&
-		    check_file(beside, err) != 0)
+		if (inject_tracer_path(lib, i, path, sizeof(path)) == 0 && access(path, F_OK) == 0 &&
+		    check_file(path, err) != 0)
 			return -1;
-	return 0;
+	if (beside(lib, INJECT_AGENT_NAME, path, sizeof(path)) < 0 || check_file(path, err) != 0)
+		return -1;
+	return access(path, X_OK) == 0 ? 0 : err_set(err, "tracer %s: cannot be executed", path);
 }
 
 const char *inject_squash_hint(void)
@@ -265,7 +382,7 @@ int inject_spool_user(const char *spool, uid_t uid, struct errbuf *err)
 		return -1;
 	snprintf(name, sizeof(name), "%u", (unsigned)uid);
 	/* With root_squash, root can neither make nor open it, but may find that it is there. */
-	if (fstatat(spool_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid &&
+	if (fd_stat_here(spool_fd, name, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid &&
 	    st.st_gid == top.st_gid && (st.st_mode & 07777) == mode) {
 		rc = 0;
 		goto done;
@@ -274,7 +391,7 @@ int inject_spool_user(const char *spool, uid_t uid, struct errbuf *err)
 		err_set(err, "spool %s/%s: %s%s", spool, name, strerror(errno), inject_squash_hint());
 		goto done;
 	}
-	fd = openat(spool_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = fd_open_here(spool_fd, name, O_RDONLY | O_DIRECTORY);
 	if (fd < 0 || fstat(fd, &st) != 0) {
 		err_set(err, "spool %s/%s: %s", spool, name, strerror(errno));
 		goto done;

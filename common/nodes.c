@@ -14,6 +14,8 @@
 
 #define NODES_DIR     "nodes"
 #define NODE_NAME_MAX 200
+/* The text of a mark. A node with a version before the agent has another text, and its jobs are not traced. */
+#define MARK          "%s " INJECT_AGENT_NAME
 
 bool nodes_name_valid(const char *node)
 {
@@ -21,27 +23,29 @@ bool nodes_name_valid(const char *node)
 	return n > 0 && n <= NODE_NAME_MAX && node[n] == '\0' && node[0] != '.';
 }
 
-/* Read the file's text without its newline. Returns false if there is none. */
-static bool read_mark(int dir_fd, const char *node, char *text, size_t cap)
+/* Does the node's file name this tracer? */
+static bool is_marked(int dir_fd, const char *node, const char *lib)
 {
+	char text[PATH_MAX + sizeof(MARK)], wanted[PATH_MAX + sizeof(MARK)];
 	struct stat st;
 	ssize_t n = -1;
 	int fd = openat(dir_fd, node, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		n = read(fd, text, cap - 1);
+		n = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	if (n <= 0 || text[n - 1] != '\n')
 		return false;
 	text[n - 1] = '\0';
-	return true;
+	snprintf(wanted, sizeof(wanted), MARK, lib);
+	return strcmp(text, wanted) == 0;
 }
 
 static int write_mark(int dir_fd, const char *node, const char *lib)
 {
-	char temporary[NODE_NAME_MAX + 32], text[PATH_MAX + 2];
-	int len = snprintf(text, sizeof(text), "%s\n", lib), rc = -1;
+	char temporary[NODE_NAME_MAX + 32], text[PATH_MAX + sizeof(MARK)];
+	int len = snprintf(text, sizeof(text), MARK "\n", lib), rc = -1;
 	snprintf(temporary, sizeof(temporary), ".%ld.%s", (long)getpid(), node);
 	if (len < 0 || (size_t)len >= sizeof(text)) {
 		errno = ENAMETOOLONG;
@@ -70,7 +74,6 @@ static bool owned_alone(int fd)
 
 int nodes_mark(const char *spool, const char *node, const char *lib, struct errbuf *err)
 {
-	char old[PATH_MAX + 2];
 	int rc = -1, dir_fd = -1, spool_fd = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (spool_fd < 0)
 		return err_set(err, "spool %s: %s", spool, strerror(errno));
@@ -92,7 +95,7 @@ int nodes_mark(const char *spool, const char *node, const char *lib, struct errb
 	if (!lib)
 		rc = unlinkat(dir_fd, node, 0) == 0 || errno == ENOENT ? 0 : -1;
 	else
-		rc = read_mark(dir_fd, node, old, sizeof(old)) && strcmp(old, lib) == 0 ? 0 : write_mark(dir_fd, node, lib);
+		rc = is_marked(dir_fd, node, lib) ? 0 : write_mark(dir_fd, node, lib);
 	if (rc < 0)
 		err_set(err, "spool %s/%s/%s: %s%s", spool, NODES_DIR, node, strerror(errno), inject_squash_hint());
 done:
@@ -104,10 +107,10 @@ done:
 
 int nodes_check(const char *spool, const char *node, const char *lib, struct errbuf *err)
 {
-	char path[PATH_MAX], said[PATH_MAX + 2];
+	char path[PATH_MAX];
 	int n = snprintf(path, sizeof(path), "%s/%s", spool, NODES_DIR);
 	int fd = n > 0 && (size_t)n < sizeof(path) ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	bool ready = fd >= 0 && nodes_name_valid(node) && read_mark(fd, node, said, sizeof(said)) && strcmp(said, lib) == 0;
+	bool ready = fd >= 0 && nodes_name_valid(node) && is_marked(fd, node, lib);
 	if (fd >= 0)
 		close(fd);
 	return ready ? 0 : err_set(err, "node %.64s has not said that it has the tracer %s", node, lib);

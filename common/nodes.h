@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tells which nodes have the tracer. A job is traced on all of its nodes or on none: the gathering of a trace waits
- * for all ranks. Each node has a file spool/nodes/NAME, owned by root, with the tracer's name. slurmd writes the file
- * at its start, and every step of a marked job renews the file. The batch step checks all files once, before the job
- * runs.
+ * for all ranks. An exec agent that is missing on one node would end the job. Each node has a file spool/nodes/NAME, owned by
+ * root. The file names the tracer and the exec agent. slurmd writes it at its start, and every step of a marked job renews it. The batch step checks all files once, before the job runs.
  */
 #ifndef PRECEDENT_COMMON_NODES_H
 #define PRECEDENT_COMMON_NODES_H

@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "common/sandbox_impl.h"
+#include "common/temp_dir.h"
 
 #define LINGER_S   10 /* the init waits this long for processes that have joined */
 #define LAST_S     5  /* time for killed processes to end */
@@ -451,9 +452,9 @@ int sandbox_check(struct errbuf *err)
 	char *const nothing[] = {"true", NULL};
 	int rv;
 
-	if (!mkdtemp(dir))
+	if (temp_dir_make(dir) < 0)
 		return err_set(err, "%s: %s", dir, strerror(errno));
 	rv = sandbox_run(&s, nothing, err);
-	rmdir(dir);
+	temp_dir_remove(dir);
 	return rv < 0 ? -1 : rv ? err_set(err, "a test program failed in the sandbox: exit status %d", rv) : 0;
 }

@@ -18,18 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/arch/arch.h"
 #include "common/sandbox_impl.h"
-
-#if defined(__x86_64__)
-#define FILTER_ARCH AUDIT_ARCH_X86_64
-#define FILTER_X32  0x40000000u
-#elif defined(__aarch64__)
-#define FILTER_ARCH AUDIT_ARCH_AARCH64
-#elif defined(__powerpc64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define FILTER_ARCH AUDIT_ARCH_PPC64LE
-#elif defined(__riscv)
-#define FILTER_ARCH AUDIT_ARCH_RISCV64
-#endif
 
 #define CODE_MAX 512
 #define NEW_NAMESPACES                                                                                        \
@@ -125,6 +115,16 @@ static void write_calls(struct code *c)
 #endif
 }
 
+/* Locks work on files that can only be read, and would be seen outside. */
+static void lock_calls(struct code *c)
+{
+	static const uint32_t locks[] = {F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW, F_SETLEASE};
+
+	put_rule(c, __NR_flock, ASK);
+	for (size_t i = 0; i < sizeof(locks) / sizeof(*locks); i++)
+		when_equal(c, __NR_fcntl, 1, locks[i], ASK);
+}
+
 static void network_calls(struct code *c, bool network)
 {
 	put_rule(c, __NR_connect, ASK);
@@ -162,11 +162,11 @@ static void network_calls(struct code *c, bool network)
 static void put_rules(struct code *c, bool network)
 {
 	load_word(c, offsetof(struct seccomp_data, arch));
-	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, FILTER_ARCH, 1, 0);
+	put_instruction(c, BPF_JMP | BPF_JEQ | BPF_K, ARCH_AUDIT, 1, 0);
 	put_verdict(c, SECCOMP_RET_KILL_PROCESS);
 	load_word(c, NR);
-#ifdef FILTER_X32
-	put_instruction(c, BPF_JMP | BPF_JGE | BPF_K, FILTER_X32, 0, 1);
+#ifdef ARCH_AUDIT_X32
+	put_instruction(c, BPF_JMP | BPF_JGE | BPF_K, ARCH_AUDIT_X32, 0, 1);
 	put_verdict(c, SECCOMP_RET_KILL_PROCESS);
 #endif
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
@@ -180,6 +180,7 @@ static void put_rules(struct code *c, bool network)
 	when_equal(c, __NR_ioctl, 1, TIOCLINUX, REFUSE);
 	when_equal(c, __NR_ioctl, 1, TIOCSETD, REFUSE);
 	write_calls(c);
+	lock_calls(c);
 	network_calls(c, network);
 	put_verdict(c, SECCOMP_RET_ALLOW);
 }

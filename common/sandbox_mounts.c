@@ -174,7 +174,8 @@ static int overlay_mount(struct stage *st, const char *path, struct errbuf *err)
 	rv = 0;
 out:
 	if (rv < 0)
-		err_set(err, "no private copy of %s: %s", path, strerror(errno));
+		err_set(err, "no private copy of %s: %s%s%s", path, strerror(errno), below.n ? "; a file system is mounted in it: " : "",
+			below.n ? below.path[0] : "");
 	if (lower >= 0)
 		close(lower);
 	return rv;

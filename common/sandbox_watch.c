@@ -190,6 +190,20 @@ static void look_at_write(struct question *q, int dirfd, uint64_t at, enum deed 
 		stop_program(q, "it tries to write %.300s", path);
 }
 
+/* A lock of a file outside succeeds without being one: other jobs of the user may wait for that file. */
+static void look_at_lock(struct question *q)
+{
+	int fd = take_fd(q, (int)q->arg[0]);
+	struct statvfs vfs;
+
+	if (fd >= 0 && !fstatvfs(fd, &vfs) && vfs.f_flag & ST_RDONLY)
+		q->out.flags = 0;
+	else
+		q->out.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	if (fd >= 0)
+		close(fd);
+}
+
 /* ---- the network ---- */
 
 /* Append "ADDRESS PORT" for a listening socket. If it listens on all addresses, append each address of this node. */
@@ -303,19 +317,24 @@ static void look_at_connect(struct question *q)
 {
 	struct sockaddr_storage ss = {0};
 	size_t len = (uint32_t)q->arg[2] < sizeof(ss) ? (uint32_t)q->arg[2] : sizeof(ss);
-	int fd, type = 0;
+	int fd, type = 0, domain = 0;
 	socklen_t n = sizeof(type);
 	char address[INET6_ADDRSTRLEN] = "";
 	unsigned port;
 
 	if (len < sizeof(sa_family_t) || read_memory(q, (uint64_t)q->arg[1], &ss, len) != (ssize_t)len)
 		return refuse_call(q, EFAULT);
-	if (ss.ss_family == AF_UNIX)
-		return look_at_unix(q, (struct sockaddr_un *)&ss, len);
 	fd = take_fd(q, (int)q->arg[0]);
 	if (fd < 0)
 		return refuse_call(q, EBADF);
 	getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n);
+	n = sizeof(domain);
+	getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n);
+	/* The kernel reads the address of such a socket again. By then it may be another, but it is a name of a file. */
+	if (domain == AF_UNIX) {
+		close(fd);
+		return look_at_unix(q, (struct sockaddr_un *)&ss, len);
+	}
 	if (ss.ss_family == AF_INET)
 		inet_ntop(AF_INET, &((struct sockaddr_in *)&ss)->sin_addr, address, sizeof(address));
 	else if (ss.ss_family == AF_INET6)
@@ -397,6 +416,7 @@ static void decide_call(struct question *q)
 	switch (q->nr) {
 	case __NR_connect: return look_at_connect(q);
 	case __NR_listen: return look_at_listen(q);
+	case __NR_flock: case __NR_fcntl: return look_at_lock(q);
 	case __NR_sendto: case __NR_sendmsg: case __NR_sendmmsg: return look_at_send(q);
 	case __NR_openat: return look_at_write(q, (int)a[0], (uint64_t)a[1], OPEN, (int)a[2]);
 	case __NR_mkdirat: case __NR_mknodat: return look_at_write(q, (int)a[0], (uint64_t)a[1], CREATE, 0);

@@ -201,10 +201,25 @@ enum limit_guard decide_guard(const struct deciding *d)
 	return conf_guard(d->conf, d->src->soft_works);
 }
 
+/*
+ * Has the job a limit of its own, or DefaultTime? Else it gets MaxTime when it starts, and backfill then puts back what a job with a
+ * time_min had before: no limit at all.
+ */
+static bool limit_is_given(const struct deciding *d)
+{
+	for (unsigned i = 0; d->in->time_limit_min == DURATION_UNSET && i < (d->placed ? 1 : d->n_partitions); i++) {
+		const struct place_partition *part = partition_find(d, d->placed ? d->out->partition : d->partitions[i]);
+
+		if (!part || part->default_min == DURATION_UNSET)
+			return false;
+	}
+	return true;
+}
+
 /* A job with a time_min of its user's is planned with it already. */
 static bool soft_has_effect(const struct deciding *d)
 {
-	return d->src->soft_works && d->in->time_min_min == DURATION_UNSET && !d->in->deadline;
+	return d->src->soft_works && limit_is_given(d) && d->in->time_min_min == DURATION_UNSET && !d->in->deadline;
 }
 
 uint32_t decide_limit_short(const struct deciding *d, double hi_s, uint32_t asked_min, uint32_t overtime_min)
@@ -280,8 +295,10 @@ static void wish_limit(struct deciding *d)
 	if (decide_guard(d) == GUARD_SOFT && !soft_has_effect(d))
 		return;
 	want = decide_limit_short(d, d->limit_hi_s, d->cap_min, overtime_here(d));
-	if (want < d->cap_min && cap_fits(d))
+	if (want < d->cap_min && cap_fits(d)) {
 		d->out->wish.limit_min = want;
+		d->out->lowers = decide_guard(d) != GUARD_SOFT;
+	}
 }
 
 /*
@@ -307,18 +324,13 @@ static void keep_partitions(struct deciding *d)
 
 /* ---- the acts ---- */
 
-static bool is_test(const struct decide_input *in)
-{
-	return in->submit_line && strstr(in->submit_line, "--test-only");
-}
-
 /* If the job goes to one partition for certain, count it in the load of jobs submitted at the same time. */
 static void count_load(struct deciding *d)
 {
 	const struct conf_candidate *c = d->primary ? d->primary->candidate : NULL;
 	const struct place_shape *shape = d->src->places ? places_shape(d->src->places, d->shape) : NULL;
 
-	if (d->src->load && c && shape && (d->placed || d->n_partitions == 1) && !is_test(d->in))
+	if (d->src->load && c && shape && (d->placed || d->n_partitions == 1) && !d->in->test_only)
 		decide_load_add(d->src->load, d->conf, c->partition, d->primary->e->e.mean_s * shape->nodes, d->in->now);
 }
 
@@ -333,7 +345,7 @@ static int predict_run(struct deciding *d, bool named)
 		return rv < 0 ? -1 : 0;
 	}
 	d->watches_limit = alive && decide_guard(d) == GUARD_OVERTIME && watches_limit(d->in);
-	if (alive && d->out->mode == MODE_PLACE && !is_test(d->in))
+	if (alive && d->out->mode == MODE_PLACE && !d->in->test_only)
 		decide_place(d, named);
 	if (!d->placed)
 		keep_partitions(d);
@@ -353,6 +365,7 @@ static int predict_run(struct deciding *d, bool named)
 	decide_say_predictions(d);
 	decide_say_weighed(d);
 	decide_say_place(d);
+	decide_say_unpredicted(d);
 	decide_say_limit(d);
 	decide_say_opt_out(d->out);
 	return 0;
@@ -369,7 +382,7 @@ static int may_trace(struct deciding *d, int64_t since)
 	const char *key = d->out->id.key, *name = store_trial_name(d->out->comment.kin, key);
 	int guarded;
 
-	if (!d->conf->n_candidates || !daemon_alive(d)) {
+	if (!daemon_alive(d)) {
 		d->untraced = UNTRACED_SILENT;
 		return 0;
 	}
@@ -382,7 +395,7 @@ static int may_trace(struct deciding *d, int64_t since)
 		d->untraced = UNTRACED_GUARDED;
 		return guarded < 0 ? -1 : 0;
 	}
-	if (!is_test(d->in) && src->memo && !decide_memo_mark(src->memo, key, since, d->in->now)) {
+	if (!d->in->test_only && src->memo && !decide_memo_mark(src->memo, key, since, d->in->now)) {
 		d->untraced = UNTRACED_MARKED;
 		return 0;
 	}
@@ -391,6 +404,10 @@ static int may_trace(struct deciding *d, int64_t since)
 
 static int trace(struct deciding *d)
 {
+	uint32_t first, last;
+
+	if (d->in->array_inx && decide_array_span(d->in->array_inx, &first, &last))
+		d->out->comment.task = first;
 	d->out->act = ACT_TRACE;
 	d->out->trace = true;
 	decide_say(d->out, d->n_options ? "precedent: this run is traced again, since the program does not run as it did"
@@ -430,6 +447,8 @@ static int wait_for_estimates(struct deciding *d, bool named, const struct store
 	else if (p->state == PROGRAM_NEW || p->state == PROGRAM_TRACED || p->state == PROGRAM_BUILDING)
 		decide_say(d->out, "precedent: the first run of this job (%u) is %s, no prediction yet" OPT_OUT,
 		    p->source_job, p->state == PROGRAM_BUILDING ? "being probed" : "being traced");
+	else if (p->state == PROGRAM_FAILED && p->n_traces && !p->retrace_at) /* no skeleton repeats it */
+		decide_say(d->out, "precedent: no prediction: %.300s" OPT_OUT, p->reason);
 	return 0;
 }
 
@@ -509,7 +528,7 @@ static void clear_decision(struct decision *out)
 {
 	out->act = ACT_NONE;
 	out->mode = MODE_OFF;
-	out->trace = out->set_partition = out->set_features = false;
+	out->trace = out->lowers = out->set_partition = out->set_features = false;
 	out->wish = (struct wish){DURATION_UNSET, DURATION_UNSET};
 	out->partition[0] = out->features[0] = out->message[0] = '\0';
 	comment_init(&out->comment);
@@ -517,12 +536,23 @@ static void clear_decision(struct decision *out)
 	out->id.key[0] = out->id.family[0] = out->id.kin[0] = '\0';
 }
 
+/* Is the user told? */
+static bool is_told(const struct deciding *d)
+{
+	const char *choice = env_value(d->in, MESSAGE_VAR), *terminal = env_value(d->in, MESSAGE_TERMINAL_VAR);
+	enum conf_message message = d->conf->message;
+
+	if (choice)
+		message_parse(choice, &message); /* else the site's */
+	return message == MESSAGE_ALWAYS || (message == MESSAGE_TERMINAL && terminal && !strcmp(terminal, "1"));
+}
+
 static int decide_within(struct deciding *d)
 {
 	struct job_comment *c = &d->out->comment;
 	bool named;
 
-	if (is_own_probe(d->in))
+	if (is_own_probe(d->in) || !only_admits(d->conf, &d->src->only, d->in->uid, d->in->account, d->in->qos))
 		return 0;
 	find_partitions(d, &named);
 	d->out->mode = find_mode(d);
@@ -539,6 +569,9 @@ static int decide_within(struct deciding *d)
 		clear_decision(d->out);
 		return -1;
 	}
+	decide_similar(d);
+	if (!is_told(d))
+		d->out->message[0] = '\0';
 	c->act = d->out->act;
 	c->mode = d->out->mode;
 	c->user_limit_min = d->out->wish.asked_min;
@@ -593,6 +626,7 @@ const struct decide_reads decide_reads_store = {
 	.family = store_family_lookup,
 	.model = store_model_lookup,
 	.array_runs = store_array_runs,
+	.groups = store_groups_get,
 	.trial = store_trial_withholds,
 };
 

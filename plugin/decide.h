@@ -18,6 +18,7 @@
 #include "common/errbuf.h"
 #include "common/identity.h"
 #include "predictor/cluster/places.h"
+#include "predictor/store/groups.h"
 #include "predictor/store/kin.h"
 #include "predictor/store/past.h"
 #include "predictor/store/programs.h"
@@ -35,10 +36,11 @@ struct decide_input {
 	char *const *spank_env; /* user-controlled data, "NAME=value" */
 	size_t n_spank_env;
 	const char *work_dir;
+	const char *name, *command; /* the job's; the command line of its submission. NULL or "": not known */
 	const char *partition; /* comma-separated list; NULL or "": not given */
 	const char *features;  /* NULL or "": none */
 	const char *admin_comment;
-	const char *submit_line;
+	bool test_only; /* sbatch --test-only: Slurm answers when the job would start, and runs nothing */
 	struct identity_layout layout;
 	uint32_t time_limit_min; /* DURATION_UNSET, DURATION_UNLIMITED */
 	uint32_t time_min_min;	 /* --time-min; DURATION_UNSET */
@@ -80,6 +82,8 @@ struct decide_reads {
 	int (*model)(struct store *s, const char *kin, struct store_model *out, size_t max, struct errbuf *err);
 	/* store_array_runs: runs of a program's array tasks */
 	int (*array_runs)(struct store *s, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *err);
+	/* store_groups_get: groups of similar runs */
+	int (*groups)(struct store *s, const struct group_ids *ids, struct ladder_group out[LADDER_RUNGS], struct errbuf *err);
 	/* store_trial_withholds: is tracing withheld from this key? */
 	int (*trial)(struct store *s, const char *name, const char *key, struct store_trial *out, struct errbuf *err);
 };
@@ -98,6 +102,7 @@ struct decide_source {
 	/* work sent to partitions since the waits were asked for; NULL: not recorded */
 	struct decide_load *load;
 	bool soft_works; /* Slurm takes time_min as a soft limit */
+	struct only_uids only; /* of the configuration's Only */
 	bool stopped; /* tracing is stopped on the cluster until an administrator resumes it */
 	/*
 	 * A partition has changed since `places` was read, and may be closed now. A job sent there would be refused. So no job is
@@ -117,6 +122,7 @@ struct decision {
 	enum precedent_mode mode;
 	bool trace; /* mark the environment: INJECT_MARK */
 	struct wish wish;
+	bool lowers; /* the wish lowers the limit that the job itself sees (GUARD_OVERTIME, GUARD_RAISE) */
 	bool set_partition;
 	char partition[CONF_NAME_MAX];
 	bool set_features;

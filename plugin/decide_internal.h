@@ -26,7 +26,7 @@ struct option {
 /* Why a run is not traced although it could be. */
 enum untraced {
 	UNTRACED_NOT,
-	UNTRACED_SILENT,  /* no probes or no daemon that would read its trace */
+	UNTRACED_SILENT,  /* no daemon that would read its trace */
 	UNTRACED_STOPPED, /* tracing is stopped on this cluster */
 	UNTRACED_GUARDED, /* withheld after a trial: see trial */
 	UNTRACED_MARKED,  /* another run of the program was marked a moment ago */
@@ -121,6 +121,11 @@ int decide_array(struct deciding *d);
  */
 void decide_place(struct deciding *d, bool named);
 
+/* ---- decide_similar.c ---- */
+
+/* Write down the job's groups of similar runs. If no estimate of the job is known, tell what such runs took. */
+void decide_similar(struct deciding *d);
+
 /* ---- decide_say.c ---- */
 
 void decide_say(struct decision *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -128,6 +133,8 @@ void decide_say(struct decision *out, const char *fmt, ...) __attribute__((forma
 void decide_say_predictions(struct deciding *d);
 /* Write "; placed on slow: starts at once, ends 14m earlier than on fast". */
 void decide_say_place(struct deciding *d);
+/* Write "; none for gpu: it is no candidate" for the first partition that the user named and that has no prediction. */
+void decide_say_unpredicted(struct deciding *d);
 void decide_say_limit(struct deciding *d);
 /* Write the compared candidates into the comment. */
 void decide_say_weighed(struct deciding *d);

@@ -101,6 +101,34 @@ void decide_say_predictions(struct deciding *d)
 		decide_say(d->out, "; index %u has not run yet: taken to be like those that have", d->unseen);
 }
 
+static bool has_estimate(const struct store_lookup *known, const char *candidate)
+{
+	for (unsigned i = 0; i < known->n_estimates; i++)
+		if (!strcmp(known->estimates[i].candidate, candidate))
+			return true;
+	return false;
+}
+
+void decide_say_unpredicted(struct deciding *d)
+{
+	const struct store_lookup *known = d->by_others ? &d->others : &d->known;
+
+	if (d->placed || !d->in->partition || !*d->in->partition)
+		return;
+	for (unsigned i = 0; i < d->n_partitions; i++) {
+		const char *name = d->partitions[i];
+		const struct conf_candidate *c = conf_candidate_match(d->conf, name, d->in->features);
+
+		if (decide_option_for(d, name))
+			continue;
+		decide_say(d->out, "; none for %s: ", name);
+		say_text(d->out, has_estimate(known, c ? c->name : name) ? "its estimate is too uncertain"
+				 : c				       ? "it has no estimate yet"
+								       : "it is no candidate");
+		return;
+	}
+}
+
 /* Write that the limit is too short, or hardly enough, for the prediction. */
 static void say_too_little(struct deciding *d, const char *asked, bool given)
 {

@@ -4,38 +4,30 @@
  * slurmctld under its locks: it never blocks, never forks and never calls back. Any fault lets the job through
  * unchanged. Configuration and store are checked for changes at most once a second, so slurmctld need not restart.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/clean.h"
+#include "common/file_mark.h"
 #include "common/inject.h"
 #include "common/log.h"
 #include "plugin/decide.h"
-#include "plugin/slurm_compat.h"
+#include "plugin/slurmctld.h"
 #include "predictor/cluster/overtime.h"
 #include "predictor/store/limits.h"
 #include "predictor/store/places.h"
 
 #define EXPORT	       __attribute__((visibility("default")))
-#define TRACE_VARIABLE INJECT_MARK "="
 #define CHECK_S	       1
 
 EXPORT const char plugin_name[] = "Precedent: predicts walltimes";
 EXPORT const char plugin_type[] = "job_submit/precedent";
 EXPORT const uint32_t plugin_version = SLURM_VERSION_NUMBER;
-
-/* Identity of a file when it was last read. */
-struct file_mark {
-	dev_t dev;
-	ino_t ino;
-	off_t size;
-	struct timespec mtime;
-};
 
 /* Guarded by context_lock: from Slurm 23.02 on, submissions may be concurrent. */
 static pthread_mutex_t context_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -48,6 +40,7 @@ static struct plugin_context {
 	/* Read once per check, since they change slowly. */
 	int64_t heartbeat;
 	struct store_tracing tracing;
+	char *users, *defaults; /* of Only: lists of uids, ONLY_UIDS_MAX bytes each; NULL: not needed so far */
 	struct places places; /* copy of the store's table of this generation */
 	int64_t places_generation;
 	int64_t doors_seen; /* last_part_update of these partitions, or earlier */
@@ -73,28 +66,6 @@ static void recovered(struct log_gate *gate, const char *what)
 
 /* ---- configuration and store ---- */
 
-static bool mark_file(const char *path, struct file_mark *mark)
-{
-	struct stat st;
-
-	*mark = (struct file_mark){0};
-	if (stat(path, &st) < 0)
-		return false;
-	*mark = (struct file_mark){st.st_dev, st.st_ino, st.st_size, st.st_mtim};
-	return true;
-}
-
-static bool same_inode(const struct file_mark *a, const struct file_mark *b)
-{
-	return a->dev == b->dev && a->ino == b->ino;
-}
-
-static bool same_mark(const struct file_mark *a, const struct file_mark *b)
-{
-	return same_inode(a, b) && a->size == b->size && a->mtime.tv_sec == b->mtime.tv_sec &&
-	       a->mtime.tv_nsec == b->mtime.tv_nsec;
-}
-
 static void drop_store(void)
 {
 	store_close(ctx.store);
@@ -111,8 +82,8 @@ static void check_conf(void)
 	struct errbuf err = {""};
 	struct file_mark mark;
 
-	mark_file(conf_path(NULL), &mark);
-	if (ctx.configured && same_mark(&mark, &ctx.conf_mark))
+	file_mark_take(conf_path(NULL), &mark);
+	if (ctx.configured && file_mark_same(&mark, &ctx.conf_mark))
 		return;
 	if (conf_load(NULL, &fresh, &err) < 0) {
 		log_once(&ctx.conf_gate, err.text);
@@ -158,13 +129,28 @@ static int check_places(struct errbuf *err)
 	return store_places_load(ctx.store, PLACES_WAITS_MAX, &ctx.places, err);
 }
 
+/* The uids of Only, as precedentd looked them up. Without precedentd nobody is admitted by name. */
+static int check_only(struct errbuf *err)
+{
+	if (!ctx.conf.n_only)
+		return 0;
+	ctx.users = ctx.users ? ctx.users : calloc(1, ONLY_UIDS_MAX);
+	ctx.defaults = ctx.defaults ? ctx.defaults : calloc(1, ONLY_UIDS_MAX);
+	if (!ctx.users || !ctx.defaults)
+		return err_set(err, "no memory for the users of Only");
+	*ctx.users = *ctx.defaults = '\0';
+	return store_meta_get(ctx.store, STORE_ONLY_USERS, ctx.users, ONLY_UIDS_MAX, err) < 0 ||
+			       store_meta_get(ctx.store, STORE_ONLY_DEFAULTS, ctx.defaults, ONLY_UIDS_MAX, err) < 0
+		       ? -1 : 0;
+}
+
 static void check_store(void)
 {
 	struct errbuf err = {""};
 	struct file_mark mark;
-	bool there = mark_file(ctx.conf.store_file, &mark);
+	bool there = file_mark_take(ctx.conf.store_file, &mark);
 
-	if (ctx.store && (!there || !same_inode(&mark, &ctx.store_mark)))
+	if (ctx.store && (!there || !file_mark_same_inode(&mark, &ctx.store_mark)))
 		drop_store();
 	if (!ctx.store)
 		open_store(&mark);
@@ -172,7 +158,7 @@ static void check_store(void)
 		return;
 	/* A damaged store can still be opened, so it counts as working only when it answers. */
 	if (store_heartbeat_get(ctx.store, &ctx.heartbeat, &err) < 0 || store_tracing_get(ctx.store, &ctx.tracing, &err) < 0 ||
-	    store_index_check(ctx.store, &err) < 0 || check_places(&err) < 0) {
+	    store_index_check(ctx.store, &err) < 0 || check_places(&err) < 0 || check_only(&err) < 0) {
 		log_once(&ctx.store_gate, err.text);
 		drop_store();
 	} else {
@@ -276,10 +262,12 @@ static void read_descriptor(const job_desc_msg_t *desc, uint32_t submit_uid, tim
 	    .spank_env = desc->spank_job_env,
 	    .n_spank_env = desc->spank_job_env ? number32(desc->spank_job_env_size) : 0,
 	    .work_dir = desc->work_dir,
+	    .name = desc->name,
+	    .command = desc->submit_line,
 	    .partition = desc->partition,
 	    .features = desc->features,
 	    .admin_comment = desc->admin_comment,
-	    .submit_line = desc->submit_line,
+	    .test_only = compat_test_only(desc),
 	    .layout =
 		{
 		    .nodes_min = number32(desc->min_nodes),
@@ -326,39 +314,45 @@ static void append_string(char **field, const char *separator, const char *text)
 	free(joined);
 }
 
-/*
- * Mark the environment for tracing. If the job must not be traced, a mark inherited from a traced outer job is
- * removed.
- */
-static void mark_environment(job_desc_msg_t *desc, bool trace)
+/* Set a variable of the job. Where it is not wanted (unset), only an inherited value is replaced. */
+static void set_variable(job_desc_msg_t *desc, const char *name, const char *value, const char *unset)
 {
 	uint32_t n = desc->environment ? number32(desc->env_size) : 0;
-	char **env;
+	char **env, text[96];
 
+	snprintf(text, sizeof(text), "%s=%s", name, value ? value : unset);
 	for (uint32_t i = 0; i < n; i++) {
-		if (desc->environment[i] &&
-		    !strncmp(desc->environment[i], TRACE_VARIABLE, strlen(TRACE_VARIABLE))) {
-			replace_string(&desc->environment[i],
-				       trace ? TRACE_VARIABLE "1" : TRACE_VARIABLE "0");
+		if (desc->environment[i] && !strncmp(desc->environment[i], text, strlen(name) + 1)) {
+			replace_string(&desc->environment[i], text);
 			return;
 		}
 	}
-	if (!trace || !n)
+	if (!value || !n)
 		return;
 	env = desc->environment;
 	if (!compat_resize(env, (size_t)n + 2))
 		return;
-	env[n] = slurm_xstrdup(TRACE_VARIABLE "1");
+	env[n] = slurm_xstrdup(text);
 	env[n + 1] = NULL;
 	desc->environment = env;
 	desc->env_size = n + 1;
+}
+
+/* Mark the environment for tracing, and tell it the limits. An inner job inherits neither from an outer job. */
+static void mark_environment(job_desc_msg_t *desc, const struct decision *d)
+{
+	char limits[32];
+
+	snprintf(limits, sizeof(limits), "%u:%u", d->wish.asked_min, d->wish.limit_min);
+	set_variable(desc, INJECT_MARK, d->trace ? "1" : NULL, "0");
+	set_variable(desc, INJECT_LIMITS, d->lowers && d->wish.asked_min != DURATION_UNLIMITED ? limits : NULL, "");
 }
 
 static void write_descriptor(job_desc_msg_t *desc, const struct decision *d, char **err_msg)
 {
 	char comment[COMMENT_TEXT_MAX], message[DECIDE_MESSAGE_MAX];
 
-	mark_environment(desc, d->trace);
+	mark_environment(desc, d);
 	if (d->act == ACT_NONE)
 		return;
 	if (d->set_partition)
@@ -389,6 +383,7 @@ static int decide_locked(const struct decide_input *in, struct decision *out)
 	source.doors_old = &last_part_update && last_part_update >= ctx.doors_seen;
 	source.soft_works = soft_limit_works(SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER), SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),
 					     &slurm_conf ? slurm_conf.schedtype : NULL, &slurm_conf ? slurm_conf.sched_params : NULL);
+	source.only = (struct only_uids){ctx.users, ctx.defaults};
 	source.stopped = ctx.tracing.state == TRACING_STOPPED;
 	if (decide(in, &ctx.conf, &source, out, &err) == 0) {
 		recovered(&ctx.decide_gate, "store answers again");
@@ -407,7 +402,7 @@ EXPORT int job_submit(job_desc_msg_t *desc, uint32_t submit_uid, char **err_msg)
 {
 	struct decide_input in;
 	struct decision out;
-	int rv;
+	int rv, errno_before = errno;
 
 	if (!desc)
 		return SLURM_SUCCESS;
@@ -417,42 +412,56 @@ EXPORT int job_submit(job_desc_msg_t *desc, uint32_t submit_uid, char **err_msg)
 	pthread_mutex_unlock(&context_lock);
 	if (rv == 0)
 		write_descriptor(desc, &out, err_msg);
+	errno = errno_before; /* see job_modify */
 	return SLURM_SUCCESS;
 }
 
 static uint32_t modified_job(const job_desc_msg_t *desc)
 {
-	if (number32(desc->job_id))
-		return desc->job_id;
+	if (number32(COMPAT_JOB_ID(desc)))
+		return COMPAT_JOB_ID(desc);
 	return desc->job_id_str ? (uint32_t)strtoul(desc->job_id_str, NULL, 10) : 0;
 }
 
-/* Is the job's time_min ours (LimitGuard = soft)? */
-static bool time_min_is_ours(uint32_t jobid)
+/* Has precedentd changed what this job is planned with? */
+static bool is_changed(uint32_t jobid, struct store_limit *row)
 {
-	struct store_limit row;
 	struct errbuf err = {""};
-	bool ours = false;
+	bool changed = false;
 
 	pthread_mutex_lock(&context_lock);
 	check_files(time(NULL));
 	if (ctx.store)
-		ours = store_limit_get(ctx.store, jobid, &row, &err) == 1 && row.soft && row.set_min != DURATION_UNSET;
+		changed = store_limit_get(ctx.store, jobid, row, &err) == 1 && row->set_min != DURATION_UNSET;
 	pthread_mutex_unlock(&context_lock);
-	return ours;
+	return changed;
 }
 
 /*
  * slurmctld refuses a limit below the job's time_min. Where that is ours, it goes: a limit that somebody changes is his.
- * Nothing else is touched.
+ *
+ * A job that goes to another partition, QOS or account takes its user's limit along. OverTimeLimit may be shorter there. Nor does
+ * slurmctld compare a limit that SlurmUser has set with MaxTime or MaxWall. Nothing else is touched.
+ *
+ * errno too: without accounting, slurmctld 24.11 takes a left errno for the result of a request that changes the partition.
  */
 EXPORT COMPAT_JOB_MODIFY(desc, job, uid)
 {
+	bool has_limit, moves, changed;
+	int errno_before = errno;
+	struct store_limit row;
+
 	(void)job;
 	(void)uid;
 	COMPAT_JOB_MODIFY_UNUSED;
-	if (desc && desc->time_limit != NO_VAL && desc->time_min == NO_VAL && time_min_is_ours(modified_job(desc)))
+	has_limit = desc && desc->time_limit != NO_VAL && desc->time_min == NO_VAL;
+	moves = desc && desc->time_limit == NO_VAL && (desc->partition || desc->qos || desc->account);
+	changed = (has_limit || moves) && is_changed(modified_job(desc), &row);
+	errno = errno_before;
+	if (changed && has_limit && row.soft)
 		desc->time_min = 0;
+	if (changed && moves && !row.soft)
+		desc->time_limit = row.asked_min;
 	return SLURM_SUCCESS;
 }
 
@@ -474,6 +483,8 @@ EXPORT int fini(void)
 	decide_room_destroy(source.room);
 	source.room = NULL;
 	conf_free(&ctx.conf);
+	free(ctx.users);
+	free(ctx.defaults);
 	memset(&ctx, 0, sizeof(ctx));
 	pthread_mutex_unlock(&context_lock);
 	return SLURM_SUCCESS;

@@ -7,11 +7,21 @@
 
 #include "common/errbuf.h"
 #include "skelgen/emit/skeleton.h"
+#include "skelgen/pieces/pieces.h"
 #include "skelgen/plan/plan.h"
 #include "skelgen/profile/compute_profile.h"
 #include "skelgen/simulate/mpi_sim.h"
 #include "skelgen/timing/times.h"
 #include "skelgen/tree/tree.h"
+
+#define SKEL_LINES_MAX 5000 /* of the source of a skeleton */
+
+/* Sums over a run, ns: of the longest rank; in computation and in delays by other processes, means over ranks; and of the
+ * rank that lost most. */
+struct run_totals {
+	double wall_ns, gap_ns, delayed_ns, delayed_most_ns;
+	uint64_t events;
+};
 
 /* What each stage makes. Zeroed before; freed with skel_stages_free(). */
 struct skel_stages {
@@ -21,15 +31,28 @@ struct skel_stages {
 	struct skel_plan plan;
 	struct skel_match_report match;
 	struct skel_buffered buffered;
+	struct trace *excerpt; /* of which all is made; NULL: of the whole trace */
+	struct pieces pieces;
+	struct run_totals run; /* of the whole run */
+	uint32_t lines;        /* of the source; of a short source fewer than SKEL_LINES_MAX / 2, but not exact */
 };
+
+/* Does the run repeat, so that a tree of the whole run is made? Otherwise its skeleton is made of pieces. */
+bool skel_repeats(const struct trace *t);
+
+/* Can a tree of the whole run be made with little memory? A tree of a run that does not repeat grows with the run. */
+bool skel_tree_fits(const struct trace *t);
 
 /* The merged tree, proved to be the trace. with_optional: see skel_contract(). The trace must outlive the tree. Returns 0,
  * or -1 with the reason. */
 int skel_tree_build(const struct trace *t, struct skel_tree *out, struct errbuf *err);
 int skel_tree_build_with(const struct trace *t, bool with_optional, struct skel_tree *out, struct errbuf *err);
 
-/* Tree, times, profile of computation, and a plan that cannot deadlock. Returns 0, or -1 with the reason. */
+/* Tree, times, profile of computation, and a plan that cannot deadlock. All are of the whole run, or of pieces of it. The
+ * latter is done if the whole exceeds the budget or SKEL_LINES_MAX. Returns 0, or -1 with the reason. */
 int skel_understand(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err);
+/* The same of pieces of the run. Returns 1 if it cannot be cut. */
+int skel_understand_pieces(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err);
 /* Writes the files of the skeleton into `dir`. Returns 0, or -1 with the reason and the files as they were. */
 int skel_write(const struct skel_stages *s, const char *dir, const struct skel_emit_options *opt, struct errbuf *err);
 void skel_stages_free(struct skel_stages *s);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,7 +25,7 @@
 struct answer {
 	int rc;
 	struct errbuf err;
-	unsigned char arg[];
+	_Alignas(max_align_t) unsigned char arg[];
 };
 
 static void close_span(unsigned first, unsigned last)

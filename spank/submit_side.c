@@ -225,6 +225,23 @@ static int fingerprint_submission(struct submission *s, char value[FINGERPRINT_L
 	return fingerprint_job(&job, value, err) < 0 ? -1 : 0;
 }
 
+/*
+ * Tell the job_submit plugin whether sbatch's standard error is a terminal, and the user's choice when to be told. A
+ * choice that is not known is no choice: sbatch must submit.
+ */
+static void pass_message_choice(spank_t sp)
+{
+	const char *choice = getenv(MESSAGE_VAR);
+	enum conf_message message;
+	spank_job_control_setenv(sp, MESSAGE_TERMINAL_VAR, isatty(STDERR_FILENO) ? "1" : "0", 1);
+	if (!choice || !*choice)
+		return;
+	if (message_parse(choice, &message) == 0)
+		spank_job_control_setenv(sp, MESSAGE_VAR, message_name(message), 1);
+	else
+		slurm_error("precedent: " MESSAGE_VAR "=%s: write always, terminal or never", choice);
+}
+
 static void submission_free(struct submission *s)
 {
 	free(s->command_line);
@@ -250,12 +267,16 @@ static void strip_variable(const char *name, int (*strip)(const char *, char *, 
 /* A job submitted from within a traced job must not inherit its tracer. For its option see submit_side_begin. */
 static void forget_outer_job(void)
 {
+	const char *agent = getenv(INJECT_AGENT);
 	unsetenv(INJECT_MARK);
+	unsetenv(INJECT_LIMITS);
 	unsetenv("PRECEDENT_TRACE_DIR");
 	unsetenv("PRECEDENT_TRACE_LOCAL");
 	strip_variable("LD_PRELOAD", inject_preload_strip);
 	strip_variable(INJECT_ENV_LIST, inject_env_list_strip);
 	strip_variable(INJECT_ENV_LIST_INTERNAL, inject_env_list_strip);
+	if (agent && inject_is_agent(agent))
+		unsetenv(INJECT_AGENT);
 }
 
 static int compute(void *value, struct errbuf *err)
@@ -276,6 +297,7 @@ void submit_side_begin(void)
 	unsetenv("SPANK__SLURM_SPANK_OPTION_precedent_predict");
 	unsetenv("SLURM_SPANK__SLURM_SPANK_OPTION_precedent_predict");
 	unsetenv("SLURM_SPANK_" FINGERPRINT_VAR);
+	unsetenv("SLURM_SPANK_" MESSAGE_VAR);
 }
 
 void submit_side_options_done(spank_t sp)
@@ -289,6 +311,7 @@ void submit_side_options_done(spank_t sp)
 	forget_outer_job();
 	if (context.mode_given && context.mode == MODE_OFF)
 		return;
+	pass_message_choice(sp);
 	if (bounded_run(&work, NULL, &err) < 0) {
 		slurm_verbose("precedent: no fingerprint: %s", err.text);
 		return;

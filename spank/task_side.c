@@ -270,6 +270,30 @@ static bool enable(spank_t sp, uid_t uid, uint32_t job_id)
 	return true;
 }
 
+/* A variable of the job, or NULL. *too_long: the variable does not fit. */
+static const char *job_env(spank_t sp, const char *name, char *buf, size_t cap, bool *too_long)
+{
+	spank_err_t rc = spank_getenv(sp, name, buf, (int)cap);
+	if (rc == ESPANK_NOSPACE)
+		*too_long = true;
+	return rc == ESPANK_SUCCESS ? buf : NULL;
+}
+
+static long job_number(spank_t sp, const char *name, long missing)
+{
+	char text[32], *end;
+	bool too_long = false;
+	const char *value = job_env(sp, name, text, sizeof(text), &too_long);
+	long n = value ? strtol(value, &end, 10) : missing;
+	return value && (end == value || *end) ? missing : n;
+}
+
+/* Of an array the first task alone is traced. The others, which may be thousands, leave nothing in the spool. */
+static bool is_later_task(spank_t sp)
+{
+	return job_number(sp, "SLURM_ARRAY_TASK_ID", 0) != job_number(sp, "SLURM_ARRAY_TASK_MIN", 0);
+}
+
 void task_side_step(spank_t sp, int ac, char **av)
 {
 	struct preparation node = {.marked = false};
@@ -286,6 +310,11 @@ void task_side_step(spank_t sp, int ac, char **av)
 		slurm_debug("precedent: not traced: %s", err.text);
 		return;
 	}
+	if (mark == '1' && is_later_task(sp)) {
+		mark = '0';
+		if (context.kind == STEP_BATCH)
+			spank_setenv(sp, INJECT_MARK, "0", 1);
+	}
 	if (mark != '1' || context.kind == STEP_OTHER || spank_get_item(sp, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS) {
 		bounded_run(&mark_alone, NULL, &err);
@@ -296,15 +325,6 @@ void task_side_step(spank_t sp, int ac, char **av)
 	/* The batch step decides for the job. */
 	if (!context.enabled && context.kind == STEP_BATCH)
 		spank_setenv(sp, INJECT_MARK, "0", 1);
-}
-
-/* A variable of the job, or NULL. *too_long: the variable does not fit. */
-static const char *job_env(spank_t sp, const char *name, char *buf, size_t cap, bool *too_long)
-{
-	spank_err_t rc = spank_getenv(sp, name, buf, (int)cap);
-	if (rc == ESPANK_NOSPACE)
-		*too_long = true;
-	return rc == ESPANK_SUCCESS ? buf : NULL;
 }
 
 /* Do all nodes of the job have the tracer? */
@@ -328,19 +348,40 @@ static int check_nodes(spank_t sp, struct errbuf *err)
 	return rc;
 }
 
-/* Does the script or the user's Open MPI configuration set the variables that mpirun would get? */
+/* Does the script or the user's configuration of Open MPI or PRRTE set the variables that mpirun would get? */
 static bool user_objects(spank_t sp)
 {
+	static const char *const FILES[] = {".openmpi/mca-params.conf", ".prte/mca-params.conf"};
 	char home[PATH_MAX], file[PATH_MAX];
-	bool too_long = false;
+	bool too_long = false, found = false;
 	int argc = 0, n;
 	char **argv = NULL;
 	if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) == ESPANK_SUCCESS && argc > 0 && inject_script_objects(argv[0]))
 		return true;
 	if (!job_env(sp, "HOME", home, sizeof(home), &too_long))
 		return false;
-	n = snprintf(file, sizeof(file), "%s/.openmpi/mca-params.conf", home);
-	return n > 0 && (size_t)n < sizeof(file) && inject_script_objects(file);
+	for (size_t i = 0; !found && i < sizeof(FILES) / sizeof(FILES[0]); i++) {
+		n = snprintf(file, sizeof(file), "%s/%s", home, FILES[i]);
+		found = n > 0 && (size_t)n < sizeof(file) && inject_script_objects(file);
+	}
+	return found;
+}
+
+/* Have PRRTE, which is mpirun since Open MPI 5, start its processes by our exec agent. A user's own agent stays. */
+static int prepare_prrte(spank_t sp, const char *dir, const char *local, struct errbuf *err)
+{
+	static const char *const NAMES[] = {INJECT_AGENT, INJECT_AGENT_OMPI};
+	char value[INJECT_VALUE_MAX];
+	bool too_long = false;
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
+		const char *user = job_env(sp, NAMES[i], value, sizeof(value), &too_long);
+		if (too_long || (user && !inject_is_agent(user)))
+			return err_set(err, "mpirun: %s is set to another program, which stays", NAMES[i]);
+	}
+	if (inject_agent(context.lib, dir, local, value, sizeof(value)) < 0)
+		return err_set(err, "mpirun: %s or %s: too long, or with a blank or '='", context.lib, dir);
+	spank_setenv(sp, INJECT_AGENT, value, 1);
+	return 0;
 }
 
 /* Set the variables by which mpirun gives the tracer to its processes. The shell and its other programs do not
@@ -358,26 +399,15 @@ static int prepare_mpirun(spank_t sp, const char *dir, const char *local, struct
 	if (too_long || inject_env_list(old, user, context.lib, dir, local, value, sizeof(value)) < 0)
 		return err_set(err, "mpirun: LD_PRELOAD or %s is too long, or has a ';' in it", name);
 	spank_setenv(sp, name, value, 1);
-	return 0;
+	return prepare_prrte(sp, dir, local, err);
 }
 
-static long job_number(spank_t sp, const char *name, long missing)
-{
-	char text[32], *end;
-	bool too_long = false;
-	const char *value = job_env(sp, name, text, sizeof(text), &too_long);
-	long n = value ? strtol(value, &end, 10) : missing;
-	return value && (end == value || *end) ? missing : n;
-}
-
-/* If the tracer has a fault, one job of the user fails, not a whole array and not the same job again. */
+/* If the tracer has a fault, one job of the user fails, and not the same job again. */
 static int check_once(spank_t sp, struct errbuf *err)
 {
-	if (job_number(sp, "SLURM_RESTART_COUNT", 0) > 0)
-		return err_set(err, "the job was queued again: it runs without the tracer now");
-	if (job_number(sp, "SLURM_ARRAY_TASK_ID", 0) != job_number(sp, "SLURM_ARRAY_TASK_MIN", 0))
-		return err_set(err, "of an array the first task alone is traced");
-	return 0;
+	return job_number(sp, "SLURM_RESTART_COUNT", 0) > 0
+		   ? err_set(err, "the job was queued again: it runs without the tracer now")
+		   : 0;
 }
 
 /* What a task prepares as the user. */
@@ -403,7 +433,7 @@ static int prepare_files(void *arg, struct errbuf *err)
 	f->refused = check_once(f->sp, &f->why) < 0 || check_nodes(f->sp, &f->why) < 0;
 	f->own_objects = !f->refused && user_objects(f->sp);
 	if (f->own_objects)
-		err_set(&f->why, "mpirun: the script or mca-params.conf sets LD_PRELOAD or mca_base_env_list itself");
+		err_set(&f->why, "mpirun: the script or mca-params.conf sets LD_PRELOAD, mca_base_env_list or exec_agent itself");
 	if (f->refused || f->own_objects)
 		inject_spool_note(f->dir, f->why.text);
 	return 0;
@@ -454,11 +484,23 @@ static void tell_task(spank_t sp, uint32_t job_id, const char *what, const char 
 		slurm_info("precedent: error: job %u %s: %s", (unsigned)job_id, what, why);
 }
 
+/* Programs that stop in time must see the end that their user asked for. Slurm 23 and later sets the variables. */
+static void show_own_end(spank_t sp)
+{
+	char limits[32], start[32], end[32], own[32];
+	bool too_long = false;
+	if (inject_end_time(job_env(sp, INJECT_LIMITS, limits, sizeof(limits), &too_long),
+			    job_env(sp, "SLURM_JOB_START_TIME", start, sizeof(start), &too_long),
+			    job_env(sp, "SLURM_JOB_END_TIME", end, sizeof(end), &too_long), own, sizeof(own)) == 0)
+		spank_setenv(sp, "SLURM_JOB_END_TIME", own, 1);
+}
+
 void task_side_task(spank_t sp)
 {
 	struct task_files f = {.sp = sp};
 	const struct bounded prepare = {prepare_files, &f, sizeof(f), BOUNDED_MS, context.spool};
 	struct errbuf err;
+	show_own_end(sp);
 	if (!context.enabled)
 		return;
 	if (spank_get_item(sp, S_JOB_UID, &f.uid) != ESPANK_SUCCESS ||

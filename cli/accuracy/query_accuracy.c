@@ -109,9 +109,12 @@ static void outcome_print(const json_t *all)
 
 	printf("\nInterval   %.0f of %.0f run%s ended inside it (%s); %.0f ran longer than its upper bound\n", jnum(all, "inside"),
 	       n, plural(n), accuracy_percent(jnum(all, "inside") / n, kept, sizeof(kept)), jnum(all, "under"));
-	printf("Limits     set for %.0f run%s, raised for %.0f (%.0f time%s); %.0f ended by a limit below what was asked for\n",
+	printf("Limits     set for %.0f run%s, raised for %.0f (%.0f time%s); %.0f ended by a limit below what was asked for",
 	       jnum(all, "limits"), plural(jnum(all, "limits")), jnum(all, "extended"), jnum(all, "extensions"),
 	       plural(jnum(all, "extensions")), jnum(all, "cut_short"));
+	if (jnum(all, "unseen") > 0)
+		printf(",\n           and of %.0f more with such a limit the end was not seen", jnum(all, "unseen"));
+	putchar('\n');
 	if (jnum(all, "requested_node_h") > 0)
 		printf("Reserved   %.2f times what was used as it was asked for, %.2f times with the limits set:\n"
 		       "           %s node-hours of reservation freed (%s asked for, %s set, %s used)\n",
@@ -264,7 +267,7 @@ static const struct verb_option options[] = {
 	{"cost", 0, NULL, OPT_FLAG(struct args, cost), .help = "what probes cost and what shorter limits freed, by user and partition"},
 	{"html", 0, "FILE", OPT_TEXT(struct args, html), .help = "a page with plots, which needs nothing else (- is standard output)"},
 	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "all of it, for machines"},
-	{"from", 0, "FILE", OPT_TEXT(struct args, from), .help = "what --json printed once, instead of asking precedentd"},
+	{"from", 0, "FILE", OPT_TEXT(struct args, from), .help = "what --json printed once (- is standard input), instead of asking precedentd"},
 	{0},
 };
 
@@ -278,5 +281,6 @@ const struct verb verb_accuracy = {
 		"predicted over what was used. ABOVE: ran longer than the interval's upper bound. RAISED: their limit was raised. ASKED "
 		"and SET: the requested time and the limit, over what was used. USER and REQUEST: the median error of the user's last "
 		"two runs, and of the request.",
+	.examples = {"--by partition", "--cost --days 30"},
 	.options = options, .run = accuracy_verb,
 };

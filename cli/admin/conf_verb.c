@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/ui/json_out.h"
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
 #include "common/clean_json.h"
@@ -12,6 +13,7 @@
 
 static int print_json(const struct precedent_conf *c)
 {
+	char only[CONF_ONLY_MAX * (CONF_NAME_MAX + 12)];
 	json_t *cand = json_array(), *costs = json_object(), *root;
 
 	for (size_t i = 0; i < c->n_candidates; i++)
@@ -26,16 +28,16 @@ static int print_json(const struct precedent_conf *c)
 			 (json_int_t)c->poll_interval_s, "heartbeat_timeout_s", (json_int_t)c->heartbeat_timeout_s,
 			 "listen_host", c->listen_host, "listen_port", (int)c->listen_port, "partial_execution",
 			 partial_name(c->partial), "policy", policy_name(c->policy), "costs", costs);
+	only_text(c, only, sizeof(only));
+	json_object_set_new(root, "only", json_string(only)); /* "": all jobs */
 	json_object_set_new(root, "limit_guard", json_string(limit_guard_name(c->limit_guard)));
+	json_object_set_new(root, "end_at_asked", json_boolean(c->end_at_asked));
+	json_object_set_new(root, "message", json_string(message_name(c->message)));
 	json_object_set_new(root, "spool_quota", json_integer((json_int_t)c->spool_quota)); /* 0: none */
 	json_object_set_new(root, "metrics_file", json_string(c->metrics_file));
 	json_object_set_new(root, "metrics_host", json_string(c->metrics_host));
 	json_object_set_new(root, "metrics_port", json_integer(c->metrics_port)); /* 0: nobody listens */
-	if (!root || json_dumpf(root, stdout, JSON_INDENT(2)) < 0)
-		return cli_fail("cannot write the JSON");
-	putchar('\n');
-	json_decref(root);
-	return 0;
+	return cli_print_json(root);
 }
 
 static void print_guard(const struct precedent_conf *c)
@@ -47,23 +49,31 @@ static void print_guard(const struct precedent_conf *c)
 		printf("                in slurm.conf, from Slurm 23.11 on: SchedulerParameters=time_min_as_soft_limit\n");
 	if (c->limit_guard == GUARD_AUTO || c->limit_guard == GUARD_OVERTIME)
 		printf("                in slurm.conf: OverTimeLimit=60 lets limits be shortened by up to 60 minutes; without it, none is\n");
+	if (c->end_at_asked)
+		printf("  end at asked  jobs are cancelled a minute after their limit, and do not run on by OverTimeLimit%s\n",
+		       c->limit_guard == GUARD_AUTO || c->limit_guard == GUARD_OVERTIME ? "" : ": no effect without LimitGuard = overtime");
 }
 
 static int print_text(const struct precedent_conf *c)
 {
+	char only[CONF_ONLY_MAX * (CONF_NAME_MAX + 12)];
+
 	printf("%s: good\n", c->file ? cli_shown(c->file) : "no configuration file: these are the defaults");
 	printf("  mode          %s\n", mode_name(c->mode));
 	for (size_t i = 0; i < c->n_partition_modes; i++)
 		printf("  mode on %-5s %s\n", c->partition_modes[i].partition, mode_name(c->partition_modes[i].mode));
+	only_text(c, only, sizeof(only));
+	printf("  whose jobs    %s\n", c->n_only ? only : "all");
 	printf("  candidates   ");
 	for (size_t i = 0; i < c->n_candidates; i++)
 		printf(" %s", c->candidates[i].name);
-	printf("%s\n", c->n_candidates ? "" : " none: only the partition that a job ran on is predicted");
+	printf("%s\n", c->n_candidates ? "" : " none: a job is probed where it was traced, other partitions are told from past runs");
 	printf("  policy        %s\n", policy_name(c->policy));
 	for (size_t i = 0; i < c->n_costs; i++)
 		printf("  cost on %-5s %g a node hour\n", c->costs[i].candidate, c->costs[i].per_node_hour);
 	printf("  limit         upper bound + %.0f %%, at least %u min\n", c->margin * 100, c->min_limit_min);
 	print_guard(c);
+	printf("  message       %s\n", message_name(c->message));
 	printf("  probes        %.1f %% of the job's node seconds, %.0f s of skeleton\n", c->probe_budget * 100,
 	       c->probe_seconds);
 	printf("  partial       %s\n", partial_name(c->partial));
@@ -75,7 +85,7 @@ static int print_text(const struct precedent_conf *c)
 	if (*c->scratch_dir)
 		printf("  scratch       %s%s\n", c->scratch_dir, access(c->scratch_dir, W_OK) < 0 ? "  (no files can be made there)" : "");
 	printf("  state         %s\n", c->state_dir);
-	printf("  daemon        %s:%u, every %u s\n", c->listen_host, c->listen_port, c->poll_interval_s);
+	printf("  daemon        %s:%u, every %u s\n", *c->listen_host ? c->listen_host : "SlurmctldHost", c->listen_port, c->poll_interval_s);
 	if (*c->metrics_file)
 		printf("  metrics       %s\n", c->metrics_file);
 	if (c->metrics_port)
@@ -101,7 +111,7 @@ static int conf_verb(int argc, char **argv)
 		return cli_usage("conf", "say what to do: --check");
 	if (*file && file[1])
 		return cli_usage("conf", "one file at a time");
-	if (conf_load(*file, &conf, &err) < 0)
+	if (conf_load(*file && !strcmp(*file, "-") ? "/dev/stdin" : *file, &conf, &err) < 0)
 		return cli_fail("%s", err.text);
 	rc = a.json ? print_json(&conf) : print_text(&conf);
 	conf_free(&conf);
@@ -117,7 +127,8 @@ static const struct verb_option options[] = {
 const struct verb verb_conf = {
 	"conf", "--check [FILE]", "check the configuration",
 	.forms = {"--check [FILE] [--json]"},
-	.text = "Reads the configuration (FILE, else $PRECEDENT_CONF, else " CONF_DEFAULT_FILE "), says what is wrong with it, or prints "
+	.text = "Reads the configuration (FILE, - for standard input, else $PRECEDENT_CONF, else " CONF_DEFAULT_FILE "), says what is wrong with it, or prints "
 		"what it means.",
+	.examples = {"--check", "--check conf/precedent.conf"},
 	.options = options, .operand = "file", .run = conf_verb,
 };

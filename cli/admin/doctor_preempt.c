@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "cli/admin/doctor_preempt.h"
+#include "cli/admin/finding.h"
 
 #define NAMES_MAX 256
 
@@ -61,25 +62,25 @@ enum preempt_verdict preempt_judge(const struct preempt_facts *f, char *out, siz
 	}
 	if (!*f->accounting || strstr(f->accounting, "none")) {
 		snprintf(out, size, "ProbeQos %s: cannot tell whether it may be preempted, there is no QOS without accounting "
-				    "(AccountingStorageType=%s): take it out", f->qos, f->accounting);
+				    "(AccountingStorageType=%s)" TO_DO "take it out", f->qos, f->accounting);
 		return PREEMPT_DOUBT;
 	}
 	if (!f->list) {
-		snprintf(out, size, "ProbeQos %s: cannot tell whether it may be preempted, sacctmgr shows no QOS here: is slurmdbd "
-				    "up, and may you ask it?", f->qos);
+		snprintf(out, size, "ProbeQos %s: cannot tell whether it may be preempted, sacctmgr shows no QOS here" TO_DO
+			    "see whether slurmdbd is up, and whether you may ask it", f->qos);
 		return PREEMPT_DOUBT;
 	}
 	if (!preemptors(f, names)) {
-		snprintf(out, size, "ProbeQos %s: there is no such QOS, every probe is refused: sacctmgr add qos %s", f->qos, f->qos);
+		snprintf(out, size, "ProbeQos %s: there is no such QOS, every probe is refused" TO_DO "sacctmgr add qos %s", f->qos, f->qos);
 		return PREEMPT_BROKEN;
 	}
 	if (!strstr(f->type, "qos") || !strncasecmp(f->mode, "off", 3)) {
-		snprintf(out, size, "ProbeQos %s is not preempted: slurm.conf says PreemptType=%s, PreemptMode=%s: set preempt/qos "
+		snprintf(out, size, "ProbeQos %s is not preempted: slurm.conf says PreemptType=%s, PreemptMode=%s" TO_DO "set preempt/qos "
 				    "and CANCEL or REQUEUE", f->qos, f->type, f->mode);
 		return PREEMPT_DOUBT;
 	}
 	if (!*names) {
-		snprintf(out, size, "ProbeQos %s: no other QOS may preempt it: sacctmgr modify qos normal set preempt+=%s", f->qos,
+		snprintf(out, size, "ProbeQos %s: no other QOS may preempt it" TO_DO "sacctmgr modify qos normal set preempt+=%s", f->qos,
 			 f->qos);
 		return PREEMPT_DOUBT;
 	}

@@ -18,6 +18,7 @@ struct slurm_facts {
 	unsigned poll_interval_s;
 	long jobs;   /* that slurmctld knows now; below 0: not known */
 	bool limits; /* some jobs are given limits, or placed (Mode) */
+	bool end_at_asked;
 };
 
 /* Writes one line for people to `out`: the finding and the remedy. */

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "cli/admin/doctor_tracing.h"
+#include "cli/admin/finding.h"
 #include "predictor/store/trials.h"
 
 #define NAMED_MAX 8 /* programs, the latest: enough to find what they have in common */
@@ -37,7 +38,7 @@ static int name_jobs(const struct store_trial *t, void *arg)
 		say(r, ", ...");
 		return 1;
 	}
-	say(r, "%s %u and %u (", r->named++ ? "," : "; compare jobs", t->pair_traced, t->pair_untraced);
+	say(r, "%s %u and %u (", r->named++ ? "," : TO_DO "compare jobs", t->pair_traced, t->pair_untraced);
 	if (pw)
 		say(r, "%.32s)", pw->pw_name);
 	else
@@ -80,6 +81,6 @@ enum tracing_verdict tracing_report(struct store *s, int64_t now, char *out, siz
 		return TRACING_DOUBT;
 	}
 	if (t.state == TRACING_STOPPED)
-		say(&r, "; precedent retrace --all resumes tracing");
+		say(&r, "%sprecedent retrace --all resumes tracing", r.named ? "; " : TO_DO);
 	return verdicts[t.state];
 }

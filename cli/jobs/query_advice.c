@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See query_advice.h. */
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "cli/jobs/query_advice.h"
 #include "cli/jobs/query_print.h"
+#include "cli/ui/ending_text.h"
 #include "cli/ui/language.h"
 #include "cli/ui/util.h"
 #include "expert/events/input.h"
@@ -18,6 +20,8 @@
 #define MOST_CALLS  2000000u
 #define LINES       3
 #define LEAST_SHARE 0.01
+#define MOST_NAMES  1000 /* files of a job's directory that are looked at */
+#define PARTIAL     ".partial.ptrace"
 
 /* The caller's own file, of that size at most. */
 static bool is_own_and_small(const char *path, bool *large)
@@ -89,7 +93,7 @@ static bool print_advice(const char *path, const char *rules_path)
 
 	report.t = t;
 	if (t && !trace_is_imported(t) && calls_of(t) <= MOST_CALLS)
-		rules = rules_load_in_words(rules_path, language_of_rules, &err);
+		rules = rules_load_in_words(rules_path, language_text, &err);
 	if (rules)
 		plan = plan_create(rules, &err);
 	if (plan)
@@ -125,4 +129,56 @@ void query_print_advice(const json_t *answer)
 		puts("  it is too large to be looked at here, or cannot be read");
 	printf("  more      precedent advise %s\n", path);
 	free(rules);
+}
+
+/* ---- how a run ended that left a partial trace ---- */
+
+/* The first partial trace of the directory that is the caller's own and small. */
+static bool find_partial(const char *dir, char *path, size_t size)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	bool found = false, large = false;
+
+	for (int i = 0; d && !found && i < MOST_NAMES && (e = readdir(d)); i++) {
+		size_t len = strlen(e->d_name), tail = strlen(PARTIAL);
+
+		found = len > tail && !strcmp(e->d_name + len - tail, PARTIAL) &&
+			snprintf(path, size, "%s/%s", dir, e->d_name) < (int)size && is_own_and_small(path, &large) && !large;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static const char *verdict(const struct ending *e)
+{
+	switch (e->n_finding ? e->finding[0].kind : ENDING_COMPUTES) {
+	case ENDING_COMPUTES: return "it was still at work";
+	case ENDING_DIED: return "one rank died";
+	case ENDING_ABORTED: return "the program called MPI_Abort";
+	case ENDING_FAILED: return "a call failed";
+	default: return "it hung";
+	}
+}
+
+void query_print_ending(const json_t *answer)
+{
+	const char *dir = jstr(answer, "spool");
+	double job = jnum(json_object_get(answer, "program"), "source_job");
+	struct errbuf err;
+	char path[PATH_MAX];
+	struct trace *t = *dir && find_partial(dir, path, sizeof(path)) ? trace_open(path, &err) : NULL;
+	struct ending *e = t && calls_of(t) <= MOST_CALLS ? ending_create(t, &err) : NULL;
+	struct ending_words w = {.e = e, .sym = e && e->n_finding ? symbolizer_create() : NULL};
+
+	if (e)
+		printf("Ended:     job %.0f did not reach MPI_Finalize: %s%s\n", job, verdict(e), e->n_finding ? ":" : ", no rank hung.");
+	for (uint32_t i = 0; e && i < e->n_finding && i < LINES; i++)
+		language_print_folded("           ", ending_text(&w, &e->finding[i]), 88);
+	if (e)
+		printf("           More: precedent info %s\n", path);
+	symbolizer_destroy(w.sym);
+	ending_destroy(e);
+	trace_close(t);
 }

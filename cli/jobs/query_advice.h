@@ -10,5 +10,7 @@
 
 /* An answer to "show". Prints nothing where there is no trace, or none that is the caller's. */
 void query_print_advice(const json_t *answer);
+/* How the traced run ended, if it left a partial trace: hung, died, or still at work. For `precedent explain`. */
+void query_print_ending(const json_t *answer);
 
 #endif

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "cli/jobs/query.h"
 #include "cli/jobs/query_print.h"
+#include "cli/ui/json_out.h"
 #include "cli/ui/util.h"
 #include "common/clean_json.h"
 #include "common/conf.h"
@@ -34,7 +36,7 @@ json_t *query_ask(json_t *request)
 	}
 	slurm_conf_load(&slurm_conf);
 	query_munge_socket(slurm_conf.munge_socket);
-	server.host = conf.listen_host;
+	server.host = slurm_conf_daemon_host(&slurm_conf, &conf);
 	server.port = conf.listen_port;
 	server.uid = slurm_conf.slurm_uid;
 	text = json_dumps(request, JSON_COMPACT);
@@ -60,12 +62,67 @@ out:
 	return answer;
 }
 
+/* Members that are points in time. precedentd sends seconds since 1970, and the JSON for users has ISO 8601. */
+static bool is_time(const char *key)
+{
+	static const char *const keys[] = {"created", "end", "first", "not_before", "now", "retrace_at", "since", "source_ended", "start",
+					   "submit", "tracing_stopped", "updated", "when"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (!strcmp(keys[i], key))
+			return true;
+	return false;
+}
+
+static json_t *time_to_text(const json_t *seconds)
+{
+	time_t t = (time_t)json_number_value(seconds);
+	char text[32];
+	struct tm tm;
+
+	if (t <= 0 || !gmtime_r(&t, &tm) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		return json_null();
+	return json_string(text);
+}
+
+static json_t *text_to_time(const json_t *text)
+{
+	struct tm tm = {0};
+	const char *end = strptime(json_string_value(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+
+	return end && !*end ? json_integer((json_int_t)timegm(&tm)) : NULL;
+}
+
+/* Change the times of an answer and of all in it: to text, or from text. */
+static void times_change(json_t *x, bool to_text)
+{
+	const char *key;
+	json_t *v;
+	size_t i;
+	void *next;
+
+	json_array_foreach(x, i, v) times_change(v, to_text);
+	json_object_foreach_safe(x, next, key, v)
+	{
+		json_t *changed = NULL;
+
+		if (is_time(key) && to_text && json_is_number(v))
+			changed = time_to_text(v);
+		else if (is_time(key) && !to_text && json_is_string(v))
+			changed = text_to_time(v);
+		else
+			times_change(v, to_text);
+		if (changed)
+			json_object_set_new(x, key, changed);
+	}
+}
+
 json_t *query_load(const char *path, const char *verb, const char *member)
 {
 	struct stat st;
 	json_error_t why;
 	json_t *answer = NULL;
-	FILE *f = fopen(path, "re");
+	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
 
 	if (!f || fstat(fileno(f), &st) < 0)
 		cli_fail("%s: cannot open: %s", path, strerror(errno));
@@ -73,13 +130,14 @@ json_t *query_load(const char *path, const char *verb, const char *member)
 		cli_fail("%s: is a directory, not what precedent %s --json printed", path, verb);
 	else if (!(answer = json_loadf(f, JSON_REJECT_DUPLICATES, &why)))
 		cli_fail("%s:%d: is not what precedent %s --json printed: %s", path, why.line, verb, why.text);
-	else if (!json_is_object(json_object_get(answer, member))) {
+	else if (!json_object_get(answer, member)) {
 		cli_fail("%s: is not what precedent %s --json printed", path, verb);
 		json_decref(answer);
 		answer = NULL;
 	}
-	if (f)
+	if (f && f != stdin)
 		fclose(f);
+	times_change(answer, false);
 	clean_json_all(answer);
 	return answer;
 }
@@ -87,9 +145,7 @@ json_t *query_load(const char *path, const char *verb, const char *member)
 int query_print_json(json_t *answer)
 {
 	json_object_del(answer, "precedent");
-	if (json_dumpf(answer, stdout, JSON_INDENT(2)) < 0)
-		return cli_fail("cannot write the JSON");
-	putchar('\n');
-	return 0;
+	times_change(answer, true);
+	return cli_print_json(json_incref(answer));
 }
 

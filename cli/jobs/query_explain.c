@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/jobs/query_advice.h"
 #include "cli/jobs/query_print.h"
 #include "common/duration.h"
 #include "common/identity.h"
@@ -62,7 +63,7 @@ static void kind_text(const char *kind, double runs, char *out, size_t size)
 		snprintf(out, size, "%.40s", kind);
 }
 
-static void explain_headline(const json_t *job)
+static void explain_headline(const json_t *job, const json_t *program)
 {
 	const json_t *pred = json_object_get(job, "predicted");
 	char mean[DURATION_TEXT_MAX], lo[DURATION_TEXT_MAX], hi[DURATION_TEXT_MAX], kind[128];
@@ -79,10 +80,25 @@ static void explain_headline(const json_t *job)
 	if (pred)
 		puts(".");
 	else if (!strcmp(jstr(job, "act"), "trace"))
-		printf("Job %.0f (%s) was the first run of this job: it was traced, nothing was predicted for it.\n",
-		       jnum(job, "job"), jstr(job, "name"));
+		printf("Job %.0f (%s) was the first run of this job: it %s, nothing was predicted for it.\n", jnum(job, "job"),
+		       jstr(job, "name"), run_left_no_trace(job, program) ? "left no trace" : "was traced");
 	else
 		printf("Nothing was predicted for job %.0f (%s).\n", jnum(job, "job"), jstr(job, "name"));
+}
+
+/* What runs that resemble the job took, if nothing else was known when it was submitted. */
+static void explain_similar(const json_t *similar)
+{
+	static const char *const source[][2] = {{"command", "with the same command"}, {"name", "with the same name"},
+						{"shape", "of the same size"}, {"user", "of the same user"},
+						{"account", "of the same account"}};
+	char mean[DURATION_TEXT_MAX], lo[DURATION_TEXT_MAX], hi[DURATION_TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(source) / sizeof(source[0]); i++)
+		if (!strcmp(jstr(similar, "source"), source[i][0]))
+			printf("Similar:   runs %s took %s,\n           nine in ten of them between %s and %s.\n", source[i][1],
+			       duration_format(mean, sizeof(mean), jnum(similar, "seconds")),
+			       duration_format(lo, sizeof(lo), jnum(similar, "lo_s")), duration_format(hi, sizeof(hi), jnum(similar, "hi_s")));
 }
 
 /* Nothing is traced now, or not this program. */
@@ -93,12 +109,28 @@ static bool is_withheld(const json_t *answer)
 	return json_object_get(answer, "tracing_stopped") || (trial && strcmp(jstr(trial, "guard"), "free"));
 }
 
+/* Why a job has no trace and no program. */
+static const char *no_trace_text(const json_t *answer)
+{
+	const json_t *job = json_object_get(answer, "job");
+	const char *act = jstr(job, "act");
+
+	if (!*jstr(job, "key"))
+		return "none: only batch scripts are traced, not srun, salloc or heterogeneous jobs";
+	if (!strcmp(act, "trace"))
+		return "none is known any more: it was forgotten, or not used within Retention";
+	if (!strcmp(act, "predict"))
+		return "none of this job itself: others that differ from it in numbers only predict it";
+	return is_withheld(answer) ? "none: tracing is withheld"
+				   : "none: at its submission precedentd was silent, or another run was being traced";
+}
+
 static void explain_trace(const json_t *answer, const json_t *p, double now)
 {
 	char span[32], mpi[32], when[32];
 
 	if (!p) {
-		puts("Trace:     none is known any more.");
+		printf("Trace:     %s.\n", no_trace_text(answer));
 		return;
 	}
 	if (!strcmp(jstr(p, "state"), "failed")) {
@@ -198,9 +230,12 @@ static void explain_skeletons(const json_t *answer, const char *source)
 
 	json_array_foreach(probes, i, p)
 	{
+		const char *none = jstr(json_object_get(p, "record"), "unskeleton");
 		double s = skeleton_seconds(p);
 
-		if (!strcmp(jstr(p, "state"), "done") && s > 0)
+		if (!strcmp(jstr(p, "state"), "done") && *none)
+			printf("%s none on %s: %s", label, jstr(p, "candidate"), none);
+		else if (!strcmp(jstr(p, "state"), "done") && s > 0)
 			printf("%s on %s it stands for %s", label, jstr(p, "candidate"), span_text(s, span, sizeof(span)));
 		else
 			printf("%s on %s %s%s%s", label, jstr(p, "candidate"), jstr(p, "state"),
@@ -421,7 +456,21 @@ static void explain_warning(const json_t *job)
 	       asked_s < jnum(pred, "seconds") ? "is predicted" : "the upper bound");
 }
 
-static void explain_limit(const json_t *job, const json_t *rules)
+/* Rules of the site by which this job's limit may have been kept: a list with commas. */
+static void explain_rules(const char *kept)
+{
+	int column = printf("           By rules of the site "), n;
+
+	for (; *kept; kept += n) {
+		n = (int)(strcspn(kept, ",") + (strchr(kept, ',') ? 1 : 0));
+		if (column + n > 98)
+			column = printf("\n          ");
+		column += printf("%.*s", n, kept);
+	}
+	puts(".");
+}
+
+static void explain_limit(const json_t *job, const json_t *rules, const char *kept)
 {
 	char asked[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX], least[DURATION_TEXT_MAX], hi[DURATION_TEXT_MAX];
 	const json_t *pred = json_object_get(job, "predicted");
@@ -430,6 +479,8 @@ static void explain_limit(const json_t *job, const json_t *rules)
 	minutes_text(json_object_get(job, "limit_min"), limit, sizeof(limit));
 	if (!pred || json_is_null(json_object_get(job, "limit_min"))) {
 		printf("Limit:     left as it was asked for (%s), mode %s.\n", asked, jstr(job, "mode"));
+		if (*kept && strcmp(jstr(job, "mode"), "observe"))
+			explain_rules(kept);
 		return;
 	}
 	minutes_text(json_object_get(rules, "min_limit_min"), least, sizeof(least));
@@ -494,8 +545,10 @@ int query_print_explain(json_t *answer)
 {
 	const json_t *job = json_object_get(answer, "job"), *program = json_object_get(answer, "program");
 
-	explain_headline(job);
+	explain_headline(job, program);
+	explain_similar(json_object_get(job, "similar"));
 	explain_trace(answer, program, jnum(answer, "now"));
+	query_print_ending(answer);
 	explain_tracing(answer);
 	explain_quota(json_object_get(answer, "quota"), jnum(answer, "now"));
 	if (program)
@@ -507,7 +560,7 @@ int query_print_explain(json_t *answer)
 	explain_drift(json_object_get(answer, "drift"), jnum(answer, "now"));
 	explain_model_drift(json_object_get(answer, "drift_model"), jnum(answer, "now"));
 	explain_place(json_object_get(job, "weighed"));
-	explain_limit(job, json_object_get(answer, "rules"));
+	explain_limit(job, json_object_get(answer, "rules"), jstr(answer, "limit_rules"));
 	explain_warning(job);
 	explain_beside(json_object_get(answer, "baselines"));
 	explain_outcome(job);

@@ -59,6 +59,12 @@ const char *span_text(double seconds, char *out, size_t size)
 	return out;
 }
 
+bool run_left_no_trace(const json_t *job, const json_t *program)
+{
+	return !strcmp(jstr(job, "act"), "trace") && !strcmp(jstr(program, "state"), "failed") && jnum(program, "traces") == 0 &&
+	       jnum(program, "source_job") == jnum(job, "job");
+}
+
 /* ---- show ---- */
 
 /* What simpler predictors would have said. */
@@ -140,10 +146,13 @@ static void show_probe(const json_t *p)
 	if (!json_is_true(json_object_get(record, "ok")))
 		return;
 	printf("  %-14s node class %s:\n  %-14s %.83s\n", "", jstr(record, "node_class"), "", jstr(record, "node"));
+	if (*jstr(record, "unskeleton"))
+		printf("  %-14s no skeleton was run: %.300s\n", "", jstr(record, "unskeleton"));
 	json_array_foreach(json_object_get(record, "traces"), i, t)
-		printf("  %-14s trace %zu: skeleton %s for %s traced, ran %.1f s, %.0f events, confidence %.2f\n", "", i,
-		       span_text(jnum(t, "skel_s"), a, sizeof(a)), span_text(jnum(t, "mpi_s"), b, sizeof(b)),
-		       jnum(t, "ran_s"), jnum(t, "events"), jnum(t, "confidence"));
+		if (jnum(t, "skel_s") > 0)
+			printf("  %-14s trace %zu: skeleton %s for %s traced, ran %.1f s, %.0f events, reproduces %.0f %% of it\n", "", i,
+			       span_text(jnum(t, "skel_s"), a, sizeof(a)), span_text(jnum(t, "mpi_s"), b, sizeof(b)),
+			       jnum(t, "ran_s"), jnum(t, "events"), 100 * jnum(t, "confidence"));
 	json_array_foreach(json_object_get(record, "traces"), i, t)
 	{
 		const json_t *partial = json_object_get(t, "partial");

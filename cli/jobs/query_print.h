@@ -4,6 +4,7 @@
 #define PRECEDENT_CLI_QUERY_PRINT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Members of an object. "" or 0 if the member is missing or of another type, or if o is NULL. */
@@ -21,6 +22,9 @@ const char *span_text(double seconds, char *out, size_t size);
 
 /* Its candidates, where it was chosen between some (explain_place.c). */
 void explain_place(const json_t *weighed);
+
+/* Is this the run that was to be traced, and left no trace? program: NULL if none is known. */
+bool run_left_no_trace(const json_t *job, const json_t *program);
 
 /* An answer to "show", whole and in words. Return the exit code. */
 int query_print_show(json_t *answer);

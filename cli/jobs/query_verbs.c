@@ -4,21 +4,25 @@
  * request and the table of jobs. The answers are described in predictor/query/answer.c; the words of explain are in
  * query_explain.c.
  */
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/jobs/query.h"
 #include "cli/jobs/query_print.h"
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
+#include "common/conf.h"
 #include "common/duration.h"
+#include "predictor/spool/remove.h"
 
 /* Arguments of all these verbs. */
 struct args {
 	bool json, all;
 	long max, job;
-	const char *from;
+	const char *from, *user;
 };
 
 /* -1: go on; else the exit code. A saved answer and --all stand for the job. */
@@ -31,7 +35,7 @@ static int arguments_read(const struct verb *v, int argc, char **argv, struct ar
 	operand = options_read(v, argc, argv, a, &rc);
 	if (!operand)
 		return rc;
-	if (v->operand && !a->from && !a->all) {
+	if (v->operand && !a->from && !a->all && !a->user) {
 		if (!*operand)
 			return cli_usage(v->name, "which job?");
 		if (cli_number(*operand, 1, UINT32_MAX, &a->job) < 0)
@@ -56,10 +60,12 @@ static json_t *ask_job(const char *verb, long job)
 
 static void jobs_help_line(json_t *run, char *out, size_t size)
 {
-	const char *act = jstr(run, "act"), *state = jstr(json_object_get(run, "program"), "state"),
-		   *reason = jstr(json_object_get(run, "program"), "reason");
+	const json_t *program = json_object_get(run, "program");
+	const char *act = jstr(run, "act"), *state = jstr(program, "state"), *reason = jstr(program, "reason");
 
-	if (!strcmp(act, "trace"))
+	if (run_left_no_trace(run, program))
+		snprintf(out, size, "first run, left no trace");
+	else if (!strcmp(act, "trace"))
 		snprintf(out, size, "%s", jstr(run, "state")[0] ? "first run, traced" : "first run, to be traced");
 	else if (!strcmp(state, "failed"))
 		snprintf(out, size, "none: %.60s", reason);
@@ -94,20 +100,27 @@ static void jobs_row(json_t *run)
 	       jstr(run, "partition"), asked, limit, what, actual, error);
 }
 
+static json_t *ask_jobs(const struct args *a)
+{
+	json_t *request = query_request("jobs"), *answer;
+
+	json_object_set_new(request, "max", json_integer(a->max));
+	json_object_set_new(request, "all", json_boolean(a->all));
+	answer = query_ask(request);
+	json_decref(request);
+	return answer;
+}
+
 static int jobs_verb(int argc, char **argv)
 {
 	struct args a;
-	json_t *request, *answer, *run;
+	json_t *answer, *run;
 	size_t i;
 	int rc = arguments_read(&verb_jobs, argc, argv, &a);
 
 	if (rc >= 0)
 		return rc;
-	request = query_request("jobs");
-	json_object_set_new(request, "max", json_integer(a.max));
-	json_object_set_new(request, "all", json_boolean(a.all));
-	answer = query_ask(request);
-	json_decref(request);
+	answer = a.from ? query_load(a.from, "jobs", "jobs") : ask_jobs(&a);
 	if (!answer)
 		return 1;
 	rc = 0;
@@ -128,14 +141,16 @@ static const struct verb_option jobs_options[] = {
 	{"number", 'n', "N", OPT_NUMBER(struct args, max, 1, 500), .help = "the last N jobs (default 20, at most 500)"},
 	{"all", 'a', NULL, OPT_FLAG(struct args, all), .help = "everybody's (root and SlurmUser)"},
 	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "everything, for machines"},
+	{"from", 0, "FILE", OPT_TEXT(struct args, from), .help = "what --json printed once (- is standard input), instead of asking precedentd"},
 	{0},
 };
 
 const struct verb verb_jobs = {
 	"jobs", "", "your recent jobs: predicted and actual times",
-	.forms = {"[-n N] [--all] [--json]"},
+	.forms = {"[-n N] [--all] [--json | --from FILE]"},
 	.text = "Your recent jobs: what was asked and set, what was predicted, what happened. ERROR is (predicted - actual) / actual; "
 		"ASKED and LIMIT are time limits.",
+	.examples = {"", "-n 100 --json"},
 	.options = jobs_options, .run = jobs_verb,
 };
 
@@ -169,7 +184,7 @@ static int explain_verb(int argc, char **argv)
 
 static const struct verb_option one_job_options[] = {
 	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "all of it, for machines"},
-	{"from", 0, "FILE", OPT_TEXT(struct args, from), .help = "what --json printed once, instead of asking precedentd"},
+	{"from", 0, "FILE", OPT_TEXT(struct args, from), .help = "what --json printed once (- is standard input), instead of asking precedentd"},
 	{0},
 };
 
@@ -178,6 +193,7 @@ const struct verb verb_show = {
 	.forms = {"JOB [--json | --from FILE]"},
 	.text = "Everything known about one job: what was asked, set and predicted, the traces, the probes on every candidate, the "
 		"estimates, and earlier runs of the same job.",
+	.examples = {"1234", "1234 --json"},
 	.options = one_job_options, .operand = "job", .run = show_verb,
 };
 
@@ -186,6 +202,7 @@ const struct verb verb_explain = {
 	.forms = {"JOB [--json | --from FILE]"},
 	.text = "Says in words where a job's prediction and its limit came from: what was traced when and where, what its skeleton "
 		"took on each candidate, the history that joined in, and how good earlier predictions were.",
+	.examples = {"1234", "--from answer.json"},
 	.options = one_job_options, .operand = "job", .run = explain_verb,
 };
 
@@ -229,8 +246,61 @@ static int retrace_verb(int argc, char **argv)
 	return change(&verb_retrace, argc, argv, "its next submission is traced again");
 }
 
+#define NO_GROUP 65534 /* nogroup: the owner's rights are enough */
+
+/* Of the user's part of the spool: how many entries went, -1 if somebody else must remove the rest. */
+static int64_t spool_forget(const char *name, uid_t uid, gid_t gid)
+{
+	struct precedent_conf conf = {0};
+	struct errbuf err;
+	uint64_t files = 0;
+	int rv;
+
+	if (geteuid() != 0)
+		return cli_fail("the traces of %s are still there: root must run this", name), -1;
+	if (conf_load(NULL, &conf, &err) < 0)
+		return cli_fail("%s", err.text), -1;
+	rv = spool_user_remove(conf.spool_dir, uid, gid, &files, &err);
+	conf_free(&conf);
+	return rv < 0 ? cli_fail("%s", err.text), -1 : (int64_t)files;
+}
+
+static int forget_user(const struct args *a)
+{
+	const struct passwd *pw = getpwnam(a->user);
+	json_t *request, *answer;
+	long uid = pw ? (long)pw->pw_uid : -1;
+	int64_t files;
+	int rc = 0;
+
+	/* A user who has left the site has no name any more. */
+	if (!pw && cli_number(a->user, 0, UINT32_MAX, &uid) < 0)
+		return cli_fail("there is no user '%s': name the uid if the account is gone", a->user);
+	request = query_request("forget");
+	json_object_set_new(request, "uid", json_integer(uid));
+	answer = query_ask(request);
+	json_decref(request);
+	if (!answer)
+		return 1;
+	files = spool_forget(a->user, (uid_t)uid, pw ? pw->pw_gid : NO_GROUP);
+	json_object_set_new(answer, "files", json_integer(files));
+	if (a->json)
+		rc = query_print_json(answer);
+	else if (files >= 0)
+		printf("%s: forgotten, %.0f records and %lld files\n", a->user, jnum(answer, "rows"), (long long)files);
+	json_decref(answer);
+	return files < 0 ? 1 : rc;
+}
+
 static int forget_verb(int argc, char **argv)
 {
+	struct args a;
+	int rc = arguments_read(&verb_forget, argc, argv, &a);
+
+	if (rc >= 0)
+		return rc;
+	if (a.user)
+		return forget_user(&a);
 	return change(&verb_forget, argc, argv, "forgotten, with its other runs");
 }
 
@@ -242,18 +312,26 @@ static const struct verb_option retrace_options[] = {
 	{0},
 };
 
+static const struct verb_option forget_options[] = {
+	{"user", 0, "NAME", OPT_TEXT(struct args, user), .help = "erase a user (or uid): all records, and the user's part of the spool (root)"},
+	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "for machines"},
+	{0},
+};
+
 const struct verb verb_retrace = {
 	"retrace", "JOB", "trace the next run of this job again",
 	.forms = {"JOB [--json]", "--all [--json]"},
 	.text = "The next submission of this job is traced again, and probed again, for example after the machine or a library has "
 		"changed. Until then nothing is predicted for it.",
+	.examples = {"1234", "--all"},
 	.options = retrace_options, .operand = "job", .run = retrace_verb,
 };
 
 const struct verb verb_forget = {
 	"forget", "JOB", "forget what is known about this job",
-	.forms = {"JOB [--json]"},
+	.forms = {"JOB [--json]", "--user NAME [--json]"},
 	.text = "Drops all that is known of this job and of the same job's other runs: predictions, probes and history. Traces in the "
 		"spool directory are yours; remove them as you like.",
-	.options = &retrace_options[1], /* --json */ .operand = "job", .run = forget_verb,
+	.examples = {"1234", "1234 --json"},
+	.options = forget_options, .operand = "job", .run = forget_verb,
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/model/model.h"
+#include "cli/ui/json_out.h"
 #include "cli/ui/util.h"
 #include "model/induce/file.h"
 
@@ -104,6 +105,8 @@ static void print_prediction(const struct model_options *o, const struct foresee
 		fprintf(out, "%s calls of %ld ranks; %s (%s to %s)\n", cli_thousands(a, sizeof(a), p->calls),
 			o->ranks, cli_seconds(b, sizeof(b), p->wall_s), cli_seconds(c, sizeof(c), p->wall_s / (1 + error)),
 			cli_seconds(d, sizeof(d), p->wall_s * (1 + error)));
+		if (f->simpler[0])
+			fprintf(out, "%s\n", f->simpler);
 		if (far)
 			fprintf(out, "the time is a guess: %s is far outside of the %.15g to %.15g of the runs\n", far, lo, hi);
 		else if (outside)
@@ -117,9 +120,7 @@ static void print_prediction(const struct model_options *o, const struct foresee
 	all = json_pack("{s:b, s:s?, s:i, s:i, s:I, s:f, s:f, s:f, s:O}", "time_is_a_guess", far || crowded, "outside_of_runs", outside, "ranks", (int)o->ranks, "processors",
 			(int)f->processors, "calls", (json_int_t)p->calls, "wall_s", p->wall_s,
 			"low_s", p->wall_s / (1 + error), "high_s", p->wall_s * (1 + error), "events", p->events);
-	json_dumpf(all, stdout, JSON_INDENT(1));
-	putchar('\n');
-	json_decref(all);
+	cli_print_json(all);
 }
 
 static int compare(const struct model_options *o, struct foresee *f, struct errbuf *err)

@@ -12,6 +12,7 @@
 #include "model/induce/file.h"
 #include "model/induce/text.h"
 
+#define UNKNOWN_TIMES 10 /* an interval that is wider says nothing */
 #define SHARED 0.1 /* of a run's time that others had its processors: worth saying */
 
 /* ---- fit ---- */
@@ -70,11 +71,23 @@ static void say_doubts(const struct learnt *l)
 		const struct learnt_doubt *d = &l->doubt[i];
 		char a[200], b[200];
 
-		printf("  in doubt: %s: %s, %s %s\n", d->what, learnt_side_format(d, 0, l->feature, a, sizeof(a)),
-		       d->kind == DOUBT_ORDER ? "and" : "or", learnt_side_format(d, 1, l->feature, b, sizeof(b)));
+		printf("  %s: %s: %s, %s %s\n", learnt_doubt_simpler(d, l->feature) ? "simpler" : "in doubt", d->what,
+		       learnt_side_format(d, 0, l->feature, a, sizeof(a)),
+		       learnt_doubt_simpler(d, l->feature) ? "not" : d->kind == DOUBT_ORDER ? "and" : "or",
+		       learnt_side_format(d, 1, l->feature, b, sizeof(b)));
 	}
 	if (l->n_doubts > 5)
-		printf("  in doubt: %u more, see precedent model show\n", l->n_doubts - 5);
+		printf("  %u more: see precedent model show\n", l->n_doubts - 5);
+}
+
+/* Of an error relative to the prediction: many times as much is no error, but nothing known. */
+static const char *within(char *buf, size_t size, double error)
+{
+	if (error <= UNKNOWN_TIMES)
+		snprintf(buf, size, "within %.0f %%", 100 * error);
+	else
+		snprintf(buf, size, "off by more than %d times", UNKNOWN_TIMES);
+	return buf;
 }
 
 static void say_fitted(const struct runs *r, const struct learnt *l, const struct run_times *t, const struct model *m)
@@ -92,13 +105,13 @@ static void say_fitted(const struct runs *r, const struct learnt *l, const struc
 	       cli_thousands(a, sizeof(a), r->events), r->n_leaf, r->n_loop);
 	for (uint32_t v = 0; v < r->n_vars; v++)
 		printf(" %s", r->var_name[v]);
-	printf("\n%u nodes and %u of %u values are not determined by these runs\n", l->n_unknown, unknown, values);
+	printf("\n%u calls or loops and %u of %u values are not determined by these runs\n", l->n_unknown, unknown, values);
 	printf("left out one by one, %u of %u runs are predicted exactly by the others, and %u are refused; times between these "
-	       "runs are within %.0f %%",
-	       m->confidence.n_exact, m->confidence.n_runs, m->confidence.n_refused, 100 * m->confidence.time_error);
+	       "runs are %s", m->confidence.n_exact, m->confidence.n_runs, m->confidence.n_refused,
+	       within(a, sizeof(a), m->confidence.time_error));
 	for (uint32_t v = 0; v < m->confidence.n_reach; v++)
-		printf("%s at twice the %s within %.0f %%", v ? "," : "; beyond them,", m->input[v].name,
-		       100 * expm1(hypot(log1p(m->confidence.time_error), m->confidence.reach[v] * M_LN2)));
+		printf("%s at twice the %s %s", v ? "," : "; beyond them,", m->input[v].name,
+		       within(a, sizeof(a), expm1(hypot(log1p(m->confidence.time_error), m->confidence.reach[v] * M_LN2))));
 	printf("\n");
 	if (t->shared > SHARED)
 		printf("other programs had the processors of a run for up to %.0f %% of its time: times are learnt without that, and are "
@@ -226,6 +239,8 @@ static int model_verb(int argc, char **argv)
 		return show_model(&o, *named);
 	if (!strcmp(*what, "compile"))
 		return o.out ? compile(&o, *named) : cli_usage("model", "compile needs -o DIR");
+	if (!strcmp(*what, "run"))
+		return model_run(&o, *named);
 	if (!o.ranks)
 		return cli_usage("model", "predict needs --ranks P");
 	if (!o.out != !o.n_from)
@@ -234,16 +249,16 @@ static int model_verb(int argc, char **argv)
 	return model_predict(&o, *named);
 }
 
-static const char *const actions[] = {"fit", "show", "predict", "compile", NULL};
+static const char *const actions[] = {"fit", "show", "predict", "compile", "run", NULL};
 
 static const struct verb_option options[] = {
-	{"var", 0, "NAME=V", OPT_CALL(take_var, NULL), .of = "fit predict", .wants = "takes NAME=VALUE, at most " OPTION_SPELL(FEATURE_VARS_MAX) " times",
-	 .help = "predict: the value of a variable; fit: V,V,... is a value for every trace, @K argument K of the command lines (without "
+	{"var", 0, "NAME=V", OPT_CALL(take_var, NULL), .of = "fit predict run", .wants = "takes NAME=VALUE, at most " OPTION_SPELL(FEATURE_VARS_MAX) " times",
+	 .help = "predict, run: the value of a variable; fit: V,V,... is a value for every trace, @K argument K of the command lines (without "
 		 "any variable: all their numbers, as arg1, arg2, ...)"},
 	{"dims", 0, "D", OPT_NUMBER(struct model_options, dims, 1, 3), .of = "fit",
 	 .help = "the program's ranks form a grid of D dimensions, 1 to 3"},
 	{"output", 'o', "FILE", OPT_TEXT(struct model_options, out), .of = "fit predict compile",
-	 .help = "the model (\"-\": standard output); compile: the directory for model.c, model.so; predict: the run as a trace, for "
+	 .help = "the model (\"-\": standard output); compile: the directory for model.c, model.h and model.so; predict: the run as a trace, for "
 		 "info, view, advise and skeleton"},
 	{"dot", 0, NULL, OPT_FLAG(struct model_options, dot), .of = "show", .help = "show the graph, for dot(1)"},
 	{"ranks", 0, "P", OPT_NUMBER(struct model_options, ranks, 1, FORESEE_RANKS_MAX), .of = "predict", .help = "number of ranks"},
@@ -264,11 +279,12 @@ static const struct verb_option options[] = {
 };
 
 const struct verb verb_model = {
-	"model", "fit TRACE... -o FILE", "learn from several runs what others do; show, predict, compile",
+	"model", "fit TRACE... -o FILE", "learn from several runs what others do; show, predict, compile, run",
 	.forms = {"fit TRACE... [options] -o FILE", "predict FILE --ranks P [--var NAME=V]... [options]", "show FILE [--dot]",
-		  "compile FILE -o DIR"},
+		  "compile FILE -o DIR", "run DIR [--var NAME=V]..."},
 	.text = "Learns from at least three traced runs of one program, with different arguments and numbers of ranks, and says what "
 		"runs with others do: the calls of every rank in order, with peers and sizes, and the time. What the runs do not "
 		"determine is refused, with the reason.",
+	.examples = {"fit a.ptrace b.ptrace c.ptrace -o my.model", "predict my.model --ranks 64 --var n1=1000"},
 	.options = options, .actions = actions, .operand = "file", .run = model_verb,
 };

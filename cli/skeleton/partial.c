@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/skeleton/confine.h"
+#include "cli/skeleton/lacked.h"
 #include "cli/skeleton/partial.h"
 #include "cli/skeleton/skeleton.h"
 #include "cli/ui/mpi_tools.h"
@@ -252,6 +253,8 @@ static int run_and_read(const struct partial_wish *w, const struct command *c, c
 	struct sandbox s = {.log = w->log, .limit_s = w->limit_s + 10 * plan->planned_s};
 	struct environment env;
 	struct stop_marks marks = {0};
+	struct processors before;
+	double lacked = 0;
 	int rc;
 
 	if (!realpath(w->dir, dir) || (!c && !getcwd(cwd, sizeof(cwd))))
@@ -266,19 +269,24 @@ static int run_and_read(const struct partial_wish *w, const struct command *c, c
 	snprintf(env.limit, sizeof(env.limit), "%.0f", s.limit_s);
 	s.env = env.list;
 	s.input = c ? (c->input ? c->input[0] : "/dev/null") : NULL;
-	if (c && is_spread(c))
+	processors_look(&before);
+	if (c && is_spread(c)) {
 		rc = run_spread(w, c, &env, s.limit_s, err);
-	else
+	} else {
 		rc = sandbox_run(&s, c ? c->argv : w->command, err);
+		lacked = processors_lacked(&before, plan->stop.n_ranks);
+	}
 	free(env.list);
 	if (read_marks(dir, rc, &marks, err) < 0)
 		return -1;
 	rc = partial_estimate_make(plan, &marks, out, err);
+	out->lacked = lacked;
 	stop_marks_free(&marks);
 	return rc;
 }
 
-static int predict(const struct trace *t, const struct partial_wish *w, struct partial_estimate *out, struct errbuf *err)
+static int predict(const struct trace *t, const struct partial_wish *w, struct partial_estimate *out, struct partial_traced *traced,
+		   struct errbuf *err)
 {
 	struct skel_tree tree = {0};
 	struct skel_times times = {0};
@@ -288,6 +296,8 @@ static int predict(const struct trace *t, const struct partial_wish *w, struct p
 
 	if (skeleton_trace_check(t, err) < 0)
 		return -1;
+	if (!skel_tree_fits(t))
+		return err_set(err, "its calls repeat too little: no main loop is sought in so long a trace");
 	if (!w->command && command_read(&c, t, w->dir, err) < 0)
 		goto out;
 	if (!w->command)
@@ -295,6 +305,7 @@ static int predict(const struct trace *t, const struct partial_wish *w, struct p
 	if (skel_tree_build(t, &tree, err) < 0)
 		goto out;
 	if (skel_times_collect(&tree, &times, err) == 0) {
+		*traced = (struct partial_traced){times.wall_ns * 1e-9, (times.gap_ns + times.delayed_ns) * 1e-9, times.events, tree.n_ranks};
 		if (partial_plan_make(&tree, &times, w->seconds, &plan, err) == 0)
 			rv = run_and_read(w, w->command ? NULL : &c, &plan, out, err);
 		skel_times_free(&times);
@@ -317,11 +328,23 @@ bool partial_asked(const char *trace)
 	return yes;
 }
 
-int partial_predict(const char *trace, const struct partial_wish *wish, struct partial_estimate *out, struct errbuf *err)
+int partial_predict(const char *trace, const struct partial_wish *wish, struct partial_estimate *out,
+		    struct partial_traced *traced, struct errbuf *err)
 {
 	struct trace *t = trace_open(trace, err);
-	int rv = t ? predict(t, wish, out, err) : -1;
+	struct partial_traced unused;
+	int rv = t ? predict(t, wish, out, traced ? traced : &unused, err) : -1;
 
 	trace_close(t);
 	return rv < 0 ? err_prefix(err, "partial execution") : 0;
+}
+
+const char *partial_reasons(const char *unskeleton, const struct errbuf *unpartial, struct errbuf *both)
+{
+	const char *why = strstr(unpartial->text, ": ");
+
+	if (why && strstr(unskeleton, why + 2))
+		return unskeleton;
+	err_set(both, "%s; %s", unskeleton, unpartial->text);
+	return both->text;
 }

@@ -7,6 +7,7 @@
 #define PRECEDENT_CLI_PARTIAL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/errbuf.h"
 #include "skelgen/partial/partial.h"
@@ -22,8 +23,21 @@ struct partial_wish {
 /* Did the run ask for it? Unreadable: no. */
 bool partial_asked(const char *trace);
 
+/* Of the traced run. */
+struct partial_traced {
+	double mpi_s;      /* MPI_Init's return to MPI_Finalize, longest rank */
+	double computed_s; /* of these, between calls: mean over ranks */
+	uint64_t events;   /* calls of all ranks */
+	uint32_t n_ranks;
+};
+
 /* Returns -1 with the reason if the command is unknown, or if the run cannot be stopped half way. Also returns -1 if
- * the run cannot be protected, or differs from the trace. */
-int partial_predict(const char *trace, const struct partial_wish *wish, struct partial_estimate *out, struct errbuf *err);
+ * the run cannot be protected, or differs from the trace. traced: NULL is legal. */
+int partial_predict(const char *trace, const struct partial_wish *wish, struct partial_estimate *out,
+		    struct partial_traced *traced, struct errbuf *err);
+
+/* Why neither a skeleton nor partial execution predicts. A reason that both have is given once. unpartial: of
+ * partial_predict(). Returns a text that lives as long as unskeleton and both. */
+const char *partial_reasons(const char *unskeleton, const struct errbuf *unpartial, struct errbuf *both);
 
 #endif

@@ -23,6 +23,7 @@
 #include "cli/ui/verbs.h"
 #include "common/array.h"
 #include "common/conf.h"
+#include "common/temp_dir.h"
 #include "predictor/spool/result.h"
 #include "predictor/spool/spool.h"
 
@@ -38,6 +39,7 @@ struct probe {
 	struct result res;
 	XXH64_hash_t hash;
 	double startup_sum;
+	struct errbuf unskeleton; /* why no trace gets a skeleton; "": each gets one */
 };
 
 static int by_name(const void *a, const void *b)
@@ -123,41 +125,78 @@ static bool runs_partial(const struct probe *p, const char *trace)
 	return p->partial == PARTIAL_ON || (p->partial == PARTIAL_OFF && partial_asked(trace));
 }
 
-static void probe_partial(struct probe *p, size_t i, const char *trace, double computed_s)
+/* The program itself. `traced`: NULL is legal. Returns 0, or -1 with the reason in *err. */
+static int run_partial(const struct probe *p, size_t i, const char *trace, struct partial_estimate *e, struct partial_traced *traced,
+		       struct errbuf *err)
 {
-	struct result_partial *r = &p->res.traces[i].partial;
-	struct partial_estimate e;
 	char dir[4096], log[4160];
-	struct partial_wish wish = {.seconds = p->seconds / (double)p->n_trace / 2, .dir = dir, .log = log, .limit_s = 60};
-	struct errbuf err;
+	double share = p->unskeleton.text[0] ? 1 : 0.5; /* the skeleton has the rest */
+	struct partial_wish wish = {.seconds = share * p->seconds / (double)p->n_trace, .dir = dir, .log = log, .limit_s = 60};
+	int rv = -1;
 
 	snprintf(dir, sizeof(dir), "%s/partial.%zu.%s", p->dir, i, p->res.candidate);
 	snprintf(log, sizeof(log), "%s.log", dir);
-	cli_remove_dir(dir);
-	if (mkdir(dir, 0700) < 0)
-		err_set(&err, "%s: %s", dir, strerror(errno));
-	else if (partial_predict(trace, &wish, &e, &err) == 0) {
-		*r = (struct result_partial){true, e.whole_s, e.lo_s, e.hi_s, e.ran_s,
-					     {computed_s > 0 && e.computed_s > 0, computed_s, e.computed_s}};
-		cli_remove_dir(dir);
-		return;
-	}
-	cli_remove_dir(dir);
-	if (!p->res.unpartial[0])
+	temp_dir_remove(dir);
+	if (temp_dir_make_named(dir) < 0)
+		err_set(err, "%s: %s", dir, strerror(errno));
+	else
+		rv = partial_predict(trace, &wish, e, traced, err);
+	temp_dir_remove(dir);
+	return rv;
+}
+
+/* computed_s: of the traced run. */
+static struct result_partial partial_of(const struct partial_estimate *e, double computed_s)
+{
+	return (struct result_partial){true, e->whole_s, e->lo_s, e->hi_s, e->ran_s,
+				       {computed_s > 0 && e->computed_s > 0, computed_s, e->computed_s}};
+}
+
+/* Beside a skeleton, which predicts alone if this fails. */
+static void probe_both(struct probe *p, size_t i, const char *trace, double computed_s)
+{
+	struct partial_estimate e;
+	struct errbuf err;
+
+	if (run_partial(p, i, trace, &e, NULL, &err) == 0)
+		p->res.traces[i].partial = partial_of(&e, computed_s);
+	else if (!p->res.unpartial[0])
 		snprintf(p->res.unpartial, sizeof(p->res.unpartial), "%.300s", err.text);
+}
+
+/* Instead of a skeleton. */
+static int probe_program(struct probe *p, size_t i, const char *trace, struct errbuf *err)
+{
+	struct partial_traced traced;
+	struct partial_estimate e;
+
+	struct errbuf why, both;
+
+	if (!runs_partial(p, trace))
+		return err_set(err, "%s; PartialExecution is not on here", p->unskeleton.text);
+	if (run_partial(p, i, trace, &e, &traced, &why) < 0)
+		return err_set(err, "%s", partial_reasons(p->unskeleton.text, &why, &both));
+	p->res.traces[i] = (struct result_trace){.mpi_s = traced.mpi_s, .events = traced.events,
+						 .partial = partial_of(&e, fmin(traced.computed_s, traced.mpi_s))};
+	p->res.traces_n = (unsigned)i + 1;
+	p->startup_sum += e.startup_s;
+	p->hash = XXH3_64bits_withSeed(&traced.events, sizeof(traced.events), p->hash);
+	return 0;
 }
 
 static int build(struct probe *p, size_t i, const char *skel, const char *log, struct skeleton_facts *f,
 		 struct errbuf *err)
 {
 	struct skeleton_wish wish = {.seconds = p->seconds / (double)p->n_trace};
+	struct errbuf why;
 	char trace[4096];
 
 	snprintf(trace, sizeof(trace), "%s/%s", p->dir, p->trace[i]);
 	if (runs_partial(p, trace))
 		wish.seconds /= 2;
-	if (skeleton_generate(trace, skel, &wish, f, err) < 0 ||
-	    skeleton_prepare(skel, log, f->interpreted, sizeof(f->interpreted), err) < 0 ||
+	if (skeleton_generate(trace, skel, &wish, f, &why) < 0)
+		return err_set(err, "%s", skeleton_reason(trace, &why));
+	if (skeleton_prepare(skel, log, f->interpreted, sizeof(f->interpreted), err) < 0 ||
 	    skeleton_hash(skel, f->interpreted[0] != '\0', f->executable, err) < 0)
 		return -1;
 	return facts_write(skel, f, err);
@@ -196,6 +235,8 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 	char skel[4096], log[4160], trace[4096];
 
 	snprintf(trace, sizeof(trace), "%s/%s", p->dir, p->trace[i]);
+	if (p->unskeleton.text[0])
+		return probe_program(p, i, trace, err);
 	snprintf(skel, sizeof(skel), "%s/skel.%zu", p->dir, i);
 	snprintf(log, sizeof(log), "%s/build.log", skel);
 	if ((p->source ? build(p, i, skel, NULL, &f, err) : facts_read(skel, &f, err)) < 0)
@@ -209,7 +250,7 @@ static int probe_trace(struct probe *p, size_t i, struct errbuf *err)
 	t->compute = (struct result_compute){f.computed_s > 0 && r.computed_s > 0, f.computed_s, fmin(r.computed_s, r.skel_s)};
 	p->res.traces_n = (unsigned)i + 1;
 	if (runs_partial(p, trace))
-		probe_partial(p, i, trace, f.computed_s);
+		probe_both(p, i, trace, f.computed_s);
 	snprintf(p->res.interpreted, sizeof(p->res.interpreted), "%s", f.interpreted);
 	p->res.has_noise = true;
 	p->res.noise = r.noise > p->res.noise ? r.noise < 10 ? r.noise : 10 : p->res.noise;
@@ -247,9 +288,95 @@ static void sweep(const struct probe *p)
 			    st.st_uid != geteuid() || time(NULL) - st.st_mtime < (time_t)p->conf.retention_s)
 				continue;
 			snprintf(path, sizeof(path), "%s/../%s", p->dir, e->d_name);
-			cli_remove_dir(path);
+			temp_dir_remove(path);
 		}
 	closedir(d);
+}
+
+/* Where one program of the job uses an accelerator, all are run themselves: one record has one kind of seconds. */
+static int find_devices(struct probe *p, struct errbuf *err)
+{
+	char trace[4096];
+	int rc = 0;
+
+	for (size_t i = 0; i < p->n_trace && !rc; i++) {
+		snprintf(trace, sizeof(trace), "%s/%s", p->dir, p->trace[i]);
+		rc = skeleton_device(trace, &p->unskeleton);
+	}
+	if (rc < 0)
+		return err_set(err, "%s", p->unskeleton.text);
+	if (!rc)
+		p->unskeleton.text[0] = '\0';
+	snprintf(p->res.unskeleton, sizeof(p->res.unskeleton), "%.300s", p->unskeleton.text);
+	return 0;
+}
+
+#define WITHHELD "unskeleton" /* in the probes' directory: why the source probe ran the programs themselves */
+
+static int withheld_write(const struct probe *p, struct errbuf *err)
+{
+	int fd = openat(p->dirfd, WITHHELD, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0660), rv = 0;
+	size_t n = strlen(p->res.unskeleton);
+
+	if (fd < 0 || write(fd, p->res.unskeleton, n) != (ssize_t)n)
+		rv = err_set(err, "%s/" WITHHELD ": %s", p->dir, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return rv;
+}
+
+/* Probes elsewhere run what the source probe ran. */
+static void withheld_read(struct probe *p)
+{
+	int fd = openat(p->dirfd, WITHHELD, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, p->res.unskeleton, sizeof(p->res.unskeleton) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n > 0) {
+		p->res.unskeleton[n] = '\0';
+		err_set(&p->unskeleton, "%s", p->res.unskeleton);
+	}
+}
+
+static int probe_traces(struct probe *p, struct errbuf *err)
+{
+	p->hash = 0;
+	p->startup_sum = 0;
+	for (size_t i = 0; i < p->n_trace; i++)
+		if (probe_trace(p, i, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* May all programs run themselves? */
+static bool all_partial(const struct probe *p)
+{
+	char trace[4096];
+	bool all = true;
+
+	for (size_t i = 0; i < p->n_trace && all; i++) {
+		snprintf(trace, sizeof(trace), "%s/%s", p->dir, p->trace[i]);
+		all = runs_partial(p, trace);
+	}
+	return all;
+}
+
+/* A skeleton could not be made, or did not run: the programs themselves run, if they may. The source probe decides for all
+ * probes. */
+static int probe_instead(struct probe *p, struct errbuf *err)
+{
+	if (!p->source || p->unskeleton.text[0] || !all_partial(p))
+		return -1;
+	p->unskeleton = *err;
+	p->res.interpreted[0] = p->res.unpartial[0] = '\0';
+	p->res.has_noise = false;
+	p->res.noise = 0;
+	p->res.kernels_n = 0;
+	if (probe_traces(p, err) < 0)
+		return -1;
+	snprintf(p->res.unskeleton, sizeof(p->res.unskeleton), "%.300s", p->unskeleton.text);
+	return withheld_write(p, err);
 }
 
 static int probe(struct probe *p, struct errbuf *err)
@@ -265,9 +392,14 @@ static int probe(struct probe *p, struct errbuf *err)
 		sweep(p);
 	if (list_traces(p, err) < 0)
 		return -1;
-	for (size_t i = 0; i < p->n_trace; i++)
-		if (probe_trace(p, i, err) < 0)
-			return -1;
+	if (find_devices(p, err) < 0)
+		return -1;
+	if (p->source)
+		unlinkat(p->dirfd, WITHHELD, 0);
+	else if (!p->unskeleton.text[0])
+		withheld_read(p);
+	if (probe_traces(p, err) < 0 && probe_instead(p, err) < 0)
+		return -1;
 	p->res.has_startup = true;
 	p->res.startup_s = p->startup_sum > 0 ? p->startup_sum / (double)p->n_trace : 0;
 	p->res.has_hash = true;

@@ -19,8 +19,13 @@ struct skeleton_facts {
 	double mpi_s;         /* traced seconds, MPI_Init returned to MPI_Finalize entered, longest rank */
 	double computed_s;    /* of these, between calls: mean over ranks; 0: not known */
 	double delayed_s;     /* of these, while others had its processor, on the rank that lost most: not repeated */
+	double others_s;      /* the same, if ranks did not share processors: then other programs had them; else 0 */
+	double overlap;       /* further threads of a rank that are in MPI at the same time, mean; 0: none */
 	double planned_s;     /* what the skeleton should take on the traced machine */
+	double whole_s;       /* of these, in no loop that is cut */
+	uint32_t kinds;       /* of pieces that the skeleton consists of; 0: it is one of the whole run */
 	double confidence;    /* 0..1 */
+	char unsampled[256];  /* why no samples say what it computes; "": they do, or the trace gives no reason */
 	uint32_t buffered;    /* call sites whose sends must be buffered for the program to go on; see report.txt */
 	char launcher[16];    /* "srun" or "mpirun" */
 	char hash[17];        /* of skel.c */
@@ -42,9 +47,17 @@ struct skeleton_wish {
 int skeleton_generate(const char *trace, const char *dir, const struct skeleton_wish *wish,
 		      struct skeleton_facts *facts, struct errbuf *err);
 
+/* What skeleton_generate() says of the trace, without its name. */
+const char *skeleton_reason(const char *trace, const struct errbuf *err);
+
 /* 0 when a skeleton can be built from the trace; -1 with the reason when it is not whole. */
 struct trace;
 int skeleton_trace_check(const struct trace *t, struct errbuf *err);
+/* On: call sites in messages and printed trees have function and line, as far as these are known. Then off. */
+void skeleton_name_sites(bool on);
+
+/* Does the run use an accelerator, whose work no skeleton repeats? Returns 1 with the reason, 0, or -1 with the error. */
+int skeleton_device(const char *trace, struct errbuf *why);
 
 /* Runs mpicc in dir; the compiler's messages go to `log` (NULL: inherited). */
 int skeleton_compile(const char *dir, const char *log, struct errbuf *err);
@@ -63,6 +76,9 @@ struct skeleton_result {
 	double ran_s, init_s, wall_s;
 	double launched_s;         /* launcher's start to its end */
 	double noise;              /* relative deviation of the same work from time to time */
+	/* Shares of a rank's time that other programs had its processors: of the rank that lost most. */
+	double lacked_calibrating, lacked;
+	double together;           /* least share of the run in which all ranks had their processors */
 	int n_kernel;
 	struct {
 		char name[32];

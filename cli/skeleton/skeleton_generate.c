@@ -2,6 +2,7 @@
 /* From a trace file to a skeleton's directory: see skeleton.h. The work is skelgen's; here are order and messages. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,9 @@
 #include "cli/ui/symbolize.h"
 #include "cli/ui/util.h"
 #include "skelgen/pipeline.h"
+#include "skelgen/tree/rooms.h"
+#include "skelgen/tree/site_text.h"
+#include "trace/format/device.h"
 #include "trace/functions.h"
 
 static int make_dir(const char *dir, struct errbuf *err)
@@ -59,6 +63,8 @@ bool skeleton_was_delayed(const struct skeleton_facts *f)
 
 int skeleton_trace_check(const struct trace *t, struct errbuf *err)
 {
+	if (trace_is_imported(t))
+		return err_set(err, "it was imported: it has the states of processors, and no MPI calls that a skeleton could repeat");
 	if (!trace_is_partial(t))
 		return 0;
 	return err_set(err, "the trace is partial (the run did not end in MPI_Finalize, or the file is damaged%s%s): no "
@@ -88,11 +94,35 @@ static int refuse_processes(const struct trace_defs *d, uint32_t sym, struct err
 		       trace_fn[sig->fn].name, site);
 }
 
+static int refuse_devices(const struct trace *t, struct errbuf *err)
+{
+	char names[128];
+	uint32_t ranks;
+	uint64_t devices = trace_devices(t, &ranks);
+
+	if (!devices)
+		return 0;
+	return err_set(err, "%u of %u ranks use %s, whose work no skeleton repeats: past runs and partial execution predict such a program",
+		       ranks, trace_n_ranks(t), trace_device_names(devices, names, sizeof(names)));
+}
+
+int skeleton_device(const char *trace, struct errbuf *why)
+{
+	struct trace *t = trace_open(trace, why);
+	int rv = t ? refuse_devices(t, why) : -1;
+
+	rv = t && rv ? 1 : rv;
+	trace_close(t);
+	return rv;
+}
+
 /* Refuses runs that no skeleton can repeat, before the build. */
 static int repeatable(const struct trace *t, struct errbuf *err)
 {
 	if (trace_job_get(t, "spawned"))
 		return err_set(err, "its processes were started by another program (MPI_Comm_spawn): trace that program's run instead");
+	if (refuse_devices(t, err) < 0)
+		return -1;
 	for (uint32_t r = 0; r < trace_n_ranks(t); r++) {
 		const struct trace_defs *d = &trace_get_rank(t, r)->defs;
 
@@ -106,6 +136,17 @@ static int repeatable(const struct trace *t, struct errbuf *err)
 static const char *site_name(void *arg, const struct trace_defs *d, const struct trace_site *site, char *buf, size_t size)
 {
 	return symbolizer_site(arg, d, site, buf, size);
+}
+
+static struct symbolizer *names;
+
+void skeleton_name_sites(bool on)
+{
+	if (on)
+		names = symbolizer_create();
+	skel_site_name_by(on ? site_name : NULL, names);
+	if (!on)
+		symbolizer_destroy(names);
 }
 
 /* The Makefile names the places of the runtime, where it is installed. */
@@ -125,12 +166,26 @@ static int write_skeleton(struct skel_stages *p, const char *dir, struct skel_em
 	opt->include_dir = include;
 	opt->lib_dir = lib;
 	opt->site = site_name;
-	opt->site_arg = symbolizer_create();
+	opt->site_arg = names;
 	rv = skel_write(p, dir, opt, err);
-	symbolizer_destroy(opt->site_arg);
 	free(include);
 	free(lib);
 	return rv;
+}
+
+/* Calls and gaps of several threads last longer together than the run. */
+static double overlap_of(const struct trace *t, const struct skel_stages *p)
+{
+	double wall_ns = 0;
+	bool threads = false;
+
+	for (uint32_t r = 0; r < p->tree.n_ranks; r++) {
+		threads = threads || skel_rank_has_threads(t, r);
+		wall_ns += p->times.rank_wall_ns[r] / p->tree.n_ranks;
+	}
+	if (!threads || p->excerpt || !(wall_ns > 0)) /* the calls of an excerpt have no clock of their own */
+		return 0;
+	return fmax(0, p->times.node_ns[p->tree.root->id] / wall_ns - 1);
 }
 
 static int generate(const struct trace *t, struct skel_stages *p, const char *dir, const struct skeleton_wish *wish,
@@ -148,14 +203,19 @@ static int generate(const struct trace *t, struct skel_stages *p, const char *di
 	if (make_dir(dir, err) < 0 || write_skeleton(p, dir, &opt, err) < 0 || hash_file(dir, "skel.c", f->hash, err) < 0)
 		return -1;
 	f->n_ranks = p->tree.n_ranks;
-	f->events = p->times.events;
+	f->events = p->run.events;
 	f->length = skel_tree_length(&p->tree);
-	f->mpi_s = p->times.wall_ns * 1e-9;
-	f->computed_s = (p->times.gap_ns + p->times.delayed_ns) * 1e-9; /* a part of mpi_s, as the clock went */
-	f->delayed_s = p->times.delayed_most_ns * 1e-9;
+	f->mpi_s = p->run.wall_ns * 1e-9;
+	f->computed_s = (p->run.gap_ns + p->run.delayed_ns) * 1e-9; /* a part of mpi_s, as the clock went */
+	f->delayed_s = p->run.delayed_most_ns * 1e-9;
+	f->others_s = p->plan.crowd == 1 && skeleton_was_delayed(f) ? f->delayed_s : 0;
+	f->overlap = overlap_of(t, p);
 	f->planned_s = p->plan.predicted_s;
+	f->kinds = p->pieces.n_kind;
+	f->whole_s = fmin(p->plan.whole_s, f->planned_s);
 	f->confidence = report.confidence;
 	f->buffered = p->buffered.n;
+	snprintf(f->unsampled, sizeof(f->unsampled), "%s", trace_unsampled(t) ? trace_unsampled(t) : "");
 	snprintf(f->launcher, sizeof(f->launcher), "%s", launcher && !strcmp(launcher, "srun") ? "srun" : "mpirun");
 	return 0;
 }
@@ -170,10 +230,19 @@ int skeleton_generate(const char *trace, const char *dir, const struct skeleton_
 	*facts = (struct skeleton_facts){0};
 	if (!t)
 		return -1;
+	skeleton_name_sites(true);
 	rv = generate(t, &p, dir, wish, facts, err);
+	skeleton_name_sites(false);
 	if (rv < 0)
 		err_prefix(err, "%s", trace);
 	skel_stages_free(&p);
 	trace_close(t);
 	return rv;
+}
+
+const char *skeleton_reason(const char *trace, const struct errbuf *err)
+{
+	size_t n = strlen(trace);
+
+	return !strncmp(err->text, trace, n) && !strncmp(err->text + n, ": ", 2) ? err->text + n + 2 : err->text;
 }

@@ -117,6 +117,10 @@ static int read_result(const char *path, struct skeleton_result *out, struct err
 			out->wall_s = v;
 		} else if (sscanf(line, "noise %lf", &v) == 1) {
 			out->noise = v;
+		} else if (sscanf(line, "lacked_calibrating %lf", &v) == 1) {
+			out->lacked_calibrating = v;
+		} else if (sscanf(line, "lacked %lf %lf", &out->lacked, &out->together) == 2) {
+			continue;
 		} else if (sscanf(line, "kernel %31s %lf", name, &v) == 2 && out->n_kernel < SKELETON_KERNELS) {
 			snprintf(out->kernel[out->n_kernel].name, sizeof(out->kernel[0].name), "%s", name);
 			out->kernel[out->n_kernel++].ns_per_unit = v;
@@ -186,7 +190,7 @@ int skeleton_run(const char *dir, const struct skeleton_launch *how, struct skel
 	double begin = cli_now();
 	int rc;
 
-	*out = (struct skeleton_result){0};
+	*out = (struct skeleton_result){.together = 1};
 	snprintf(result, sizeof(result), "%s/result.%ld", dir, (long)getpid());
 	unlink(result);
 	rc = launch(how, dir, result, err);

@@ -231,5 +231,6 @@ const struct verb verb_export = {
 	"export", "TRACE --format F", "write it as OTF2, Chrome trace or CSV, for other programs",
 	.forms = {"TRACE --format FORMAT [-o OUT] [--ranks A-B] [--from S] [--to S]"},
 	.text = "Writes a trace in a form that other programs read.",
+	.examples = {"app.ptrace --format csv --ranks 0-3 -o app.csv", "app.ptrace --format otf2 -o app.otf2"},
 	.options = options, .operand = "trace", .one = true, .run = export_verb,
 };

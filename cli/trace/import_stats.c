@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/trace/import_stats.h"
+#include "cli/ui/json_out.h"
 #include "cli/ui/util.h"
 #include "trace/tiles/tiles.h"
 
@@ -162,9 +163,8 @@ int import_stats_print_json(const struct trace *t, const char *path)
 							  json_states(s.all.spans)));
 		json_object_set(o, "per_processor", each);
 		json_object_set(o, "damage", damage);
-		if (json_dumpf(o, stdout, JSON_INDENT(2)) < 0)
-			rc = cli_fail("%s: cannot be printed as JSON", path);
-		putchar('\n');
+		rc = cli_print_json(o);
+		o = NULL;
 	}
 	json_decref(o);
 	json_decref(each);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* precedent import: traces of other programs become trace files. */
+/* precedent import: traces of other programs become trace files; past jobs of the accounting become runs of the store. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/trace/import_sacct.h"
 #include "cli/trace/import_stats.h"
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
@@ -14,7 +15,7 @@
 struct args {
 	struct columns14_options o;
 	const char *out;
-	bool stats, json, quiet;
+	bool sacct, stats, json, quiet;
 };
 
 static void show_progress(uint64_t done, uint64_t total)
@@ -138,6 +139,11 @@ static int import_verb(int argc, char **argv)
 	file = options_read(&verb_import, argc, argv, &a, &rc);
 	if (!file)
 		return rc;
+	if (*file ? file[1] != NULL : !a.sacct)
+		return cli_usage("import", *file ? "one file at a time" : "no file named");
+	if (a.sacct)
+		return a.out || a.stats ? cli_usage("import", "--sacct writes no trace: leave out --output and --stats")
+					: import_sacct(*file, a.json, a.quiet);
 	if (!a.out && !(a.out = out = default_output(*file)))
 		return cli_fail("no memory");
 	rc = run_import(*file, &a);
@@ -147,6 +153,7 @@ static int import_verb(int argc, char **argv)
 
 static const char *const formats[] = {"columns14", NULL};
 static const struct verb_option options[] = {
+	{"sacct", 0, NULL, OPT_FLAG(struct args, sacct), .help = "past jobs, as 'sacct --parsable2' printed them to FILE; without FILE sacct is asked"},
 	{"format", 0, "NAME", OPT_CALL(check_format, formats), .help = "columns14 (the default, and so far the only one)"},
 	{"output", 'o', "OUT", OPT_TEXT(struct args, out), .help = "the trace (default: FILE's name with .ptrace in this directory)"},
 	{"command", 0, "N=STATE", OPT_CALL(set_command, NULL), .wants = "wants N=wait|work|send|receive|go-on with N below " OPTION_SPELL(COLUMNS14_CODES),
@@ -156,15 +163,17 @@ static const struct verb_option options[] = {
 	{"mark-ns", 0, "NS", OPT_REAL(struct args, o.mark_ns, 1e-3, 1e15), .wants = "wants nanoseconds, 0.001 to 1e15",
 	 .help = "what a unit of time is worth in nanoseconds, for viewers (default 1000000)"},
 	{"stats", 0, NULL, OPT_FLAG(struct args, stats), .help = "print the time of each processor in each state"},
-	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "the same for machines"},
+	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "the same for machines; with --sacct: what was read, for machines"},
 	{"quiet", 'q', NULL, OPT_FLAG(struct args, quiet), .help = "say nothing when it worked"},
 	{0},
 };
 
 const struct verb verb_import = {
-	"import", "FILE", "read a 14-column text trace of a simulator",
-	.forms = {"FILE [--format columns14] [-o OUT] [options]"},
+	"import", "FILE", "read a simulator's trace, or past jobs of the accounting",
+	.forms = {"FILE [--format columns14] [-o OUT] [options]", "--sacct [FILE] [--json] [--quiet]"},
 	.text = "Reads a text trace of 14 columns (time, processor, command, 4 parameters, event, 4 parameters, subproblems, record "
-		"flag) and writes it as a trace file. precedent.1 says how the columns are read.",
-	.options = options, .operand = "file", .one = true, .run = import_verb,
+		"flag) and writes it as a trace file. precedent.1 says how the columns are read.\nWith --sacct, puts past jobs into the "
+		"store of precedentd. This is for administrators.",
+	.examples = {"run.txt -o run.ptrace --command 5=work --stats", "--sacct"},
+	.options = options, .operand = "file", .run = import_verb,
 };

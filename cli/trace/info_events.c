@@ -7,14 +7,27 @@
 #include "cli/ui/symbolize.h"
 #include "cli/ui/util.h"
 
+/* Sources and tags of completed receives without a wildcard are those that their requests began with. */
+static bool tells_nothing(const struct sig_walk *w)
+{
+	bool none = w->kind == TK_ASRC || w->kind == TK_ATAG || w->kind == TK_ASRCS || w->kind == TK_ATAGS;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		none &= w->val[i] == TRACE_NULL;
+	return none;
+}
+
 static void print_params(const struct trace_defs *d, uint32_t sym)
 {
 	struct sig_walk w;
 	const char *sep = "";
 
 	putchar('(');
-	for (sig_walk_begin(&w, d, sym); sig_walk_next(&w); sep = ", ") {
+	for (sig_walk_begin(&w, d, sym); sig_walk_next(&w);) {
+		if (tells_nothing(&w))
+			continue;
 		printf("%s%s=", sep, w.name);
+		sep = ", ";
 		if (!trace_kind_is_array(w.kind)) {
 			if (w.kind == TK_TYPE && w.val[0] >= 0 && d->type[w.val[0]].name)
 				fputs(d->type[w.val[0]].name, stdout);

@@ -6,8 +6,10 @@
 
 #include "cli/trace/info_print.h"
 #include "cli/trace/info_stopped.h"
+#include "cli/ui/json_out.h"
 #include "cli/ui/symbolize.h"
 #include "cli/ui/util.h"
+#include "trace/format/device.h"
 
 #define PAIRS_MAX 100000
 
@@ -49,6 +51,19 @@ static json_t *sites_json(const struct trace *t, const struct info *o, struct sy
 	return a;
 }
 
+/* Bits of enum trace_device as names. */
+static json_t *devices_json(uint64_t devices)
+{
+	json_t *a = json_array();
+
+	for (enum trace_device d = 0; d < TDEV_N; d++)
+		if (devices >> d & 1)
+			json_array_append_new(a, json_string(trace_device_name(d)));
+	if (devices >> TDEV_N)
+		json_array_append_new(a, json_string(trace_device_name(TDEV_N)));
+	return a;
+}
+
 static json_t *ranks_json(const struct trace *t, const struct info *o)
 {
 	json_t *a = json_array();
@@ -66,6 +81,8 @@ static json_t *ranks_json(const struct trace *t, const struct info *o)
 		json_object_set_new(x, "polling_s", json_real(k->polling));
 		if (p->network && *p->network)
 			json_object_set_new(x, "switches", json_string(p->network));
+		if (p->devices)
+			json_object_set_new(x, "devices", devices_json(p->devices));
 		json_object_set_new(x, "states_s",
 				    json_pack("{s:f, s:f, s:f, s:f}", "waiting", k->state[TSTATE_WAITING], "working",
 					      k->state[TSTATE_WORKING], "sending", k->state[TSTATE_SENDING], "receiving",
@@ -169,8 +186,8 @@ int info_print_json(const struct trace *t, const struct info *o, const char *pat
 {
 	static const char *const keys[] = {"program", "arguments", "job", "step", "launcher", "mpi", "hosts", "date", "samples", TRACE_PREDICTED};
 	struct symbolizer *sym = symbolizer_create();
+	uint32_t ranks;
 	json_t *root;
-	int rc = -1;
 
 	root = json_pack("{s:s, s:i, s:b, s:b, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I}", "trace", path, "ranks",
 			 (int)o->n_ranks, "partial", (int)trace_is_partial(t), "imported", 0, "events",
@@ -180,15 +197,13 @@ int info_print_json(const struct trace *t, const struct info *o, const char *pat
 			 (json_int_t)o->untimed, "dropped", (json_int_t)o->dropped);
 	if (root) {
 		set_tables(root, t, o, sym);
+		json_object_set_new(root, "devices", devices_json(trace_devices(t, &ranks)));
 		for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 			if (trace_job_get(t, keys[i]))
 				json_object_set_new(root, keys[i], json_string(trace_job_get(t, keys[i])));
 		if (trace_is_partial(t))
-			json_object_set_new(root, "stopped", info_stopped_json(t, sym));
-		rc = json_dumpf(root, stdout, JSON_INDENT(2));
+			info_set_stopped(root, t, sym);
 	}
-	putchar('\n');
-	json_decref(root);
 	symbolizer_destroy(sym);
-	return rc ? cli_fail("cannot write the JSON") : 0;
+	return cli_print_json(root);
 }

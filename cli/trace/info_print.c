@@ -14,6 +14,7 @@
 #include "cli/ui/term.h"
 #include "cli/ui/util.h"
 #include "common/array.h"
+#include "trace/format/device.h"
 
 #define DAMAGE_LINES 3
 #define SMALL_SHARE  0.001 /* classes below it are one line */
@@ -105,6 +106,57 @@ static void print_partial(const struct trace *t, const struct info *o)
 	warn("PARTIAL", text);
 }
 
+/* Ranks with the same processors are neighbours in this order. */
+static int by_processors(const void *a, const void *b)
+{
+	const struct trace_proc *x = *(const struct trace_proc *const *)a, *y = *(const struct trace_proc *const *)b;
+
+	if (x->processor_set != y->processor_set)
+		return x->processor_set < y->processor_set ? -1 : 1;
+	return strcmp(x->host ? x->host : "", y->host ? y->host : "");
+}
+
+/* Ranks that outnumber their processors wait for their turns, and every time of the run holds these waits. */
+static void print_processors(const struct trace *t)
+{
+	const struct trace_proc **p = calloc(trace_n_ranks(t), sizeof(*p)), *worst = NULL;
+	uint32_t n = 0, most = 0;
+	char text[600];
+
+	for (uint32_t r = 0; p && r < trace_n_ranks(t); r++)
+		if (trace_get_rank(t, r)->present && trace_get_rank(t, r)->defs.proc.processors)
+			p[n++] = &trace_get_rank(t, r)->defs.proc;
+	if (n)
+		qsort(p, n, sizeof(*p), by_processors);
+	for (uint32_t i = 0, first = 0; i < n; i++) {
+		if (by_processors(&p[i], &p[first]))
+			first = i;
+		if (i + 1 - first > p[i]->processors && (!worst || (double)(i + 1 - first) / p[i]->processors > (double)most / worst->processors)) {
+			worst = p[i];
+			most = i + 1 - first;
+		}
+	}
+	free(p);
+	if (!worst)
+		return;
+	snprintf(text, sizeof(text), "%u ranks on %s share %u processor%s: all times hold waits for a turn", most, worst->host ? worst->host : "?",
+		 worst->processors, worst->processors == 1 ? "" : "s");
+	warn("crowded", text);
+}
+
+static void print_devices(const struct trace *t)
+{
+	char names[128], text[300];
+	uint32_t ranks;
+	uint64_t devices = trace_devices(t, &ranks);
+
+	if (!devices)
+		return;
+	snprintf(text, sizeof(text), "%u of %u ranks use %s: no skeleton repeats this work, past runs and partial execution do", ranks,
+		 trace_n_ranks(t), trace_device_names(devices, names, sizeof(names)));
+	warn("device", text);
+}
+
 static void print_warnings(const struct info_view *v)
 {
 	const struct trace *t = v->t;
@@ -115,6 +167,8 @@ static void print_warnings(const struct info_view *v)
 	print_partial(t, o);
 	if (trace_is_partial(t))
 		info_print_stopped(v);
+	print_processors(t);
+	print_devices(t);
 	if (trace_predicted(t))
 		warn("PREDICTED", trace_predicted(t));
 	if (o->n_present < o->n_ranks) {
@@ -217,15 +271,17 @@ static void print_answer(const struct info_view *v)
 		 100 * (o->mpi + o->polling) / v->total);
 	share = info_top_call(v, call, sizeof(call));
 	if (share > 0.01)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), ", most of it %s: %.0f %%", call, 100 * share);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), ", largest: %s, %.0f %%", call, 100 * share);
 	printf("\n%s%s%s\n", term_on(TERM_HEADING), info_rest(v, 0, text, cut, sizeof(cut)), term_off());
 	if (n < 2 || mean <= 0)
 		return;
 	over = o->rank[who].compute - mean;
-	printf("%s%s%s: rank %u computes %.1f %% longer than the mean, %.1f %% of the run\n",
-	       term_on(over > BALANCED * o->wall ? TERM_WARNING : TERM_PLAIN),
-	       over > BALANCED * o->wall ? "Not balanced" : "Balanced", term_off(), who, 100 * over / mean,
-	       o->wall > 0 ? 100 * over / o->wall : 0);
+	if (over > BALANCED * o->wall)
+		printf("%sNot balanced%s: rank %u computes %.1f %% longer than the mean, %.1f %% of the run\n", term_on(TERM_WARNING),
+		       term_off(), who, 100 * over / mean, o->wall > 0 ? 100 * over / o->wall : 0);
+	else
+		printf("Balanced: rank %u computes longest, and costs others at most %.1f %% of the run\n", who,
+		       o->wall > 0 ? 100 * over / o->wall : 0);
 }
 
 /* ---- time split ---- */

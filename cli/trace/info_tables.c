@@ -177,8 +177,10 @@ const char *info_loop_place(struct symbolizer *s, const struct trace *t, const s
 			    size_t size)
 {
 	const struct trace_defs *d = &trace_get_rank(t, l->rank)->defs;
+	const struct trace_site *site = &d->site[l->loop[i].site];
+	uint32_t frame = l->loop[i].frame;
 
-	return symbolizer_frame(s, d, &d->site[l->loop[i].site], l->loop[i].frame, buf, size);
+	return frame ? symbolizer_frame(s, d, site, frame, buf, size) : symbolizer_site(s, d, site, buf, size);
 }
 
 /* "3,000", or with the executions of an inner loop: "300 x 10". */
@@ -275,10 +277,14 @@ void info_print_loops(const struct info_view *v)
 	uint32_t shown = 0;
 	char title[64];
 
-	if (!l->n)
+	if (!l->n && !l->irregular)
 		return;
 	snprintf(title, sizeof(title), "%u%s", l->rank, v->o->n_present > 1 ? ", which computes longest" : "");
 	heading("Loops of rank ", title);
+	if (!l->n) {
+		puts("  none found: its calls repeat too little");
+		return;
+	}
 	printf("%s    share       iterations     each spread  %-*s  where%s\n", term_on(TERM_FAINT),
 	       is_narrow(v) ? CURVE_CELLS / 2 : CURVE_CELLS, is_narrow(v) ? "over run" : "over the run", term_off());
 	for (uint32_t i = 0; i < l->n; i++)
@@ -288,6 +294,8 @@ void info_print_loops(const struct info_view *v)
 		}
 	if (shown < l->n + l->n_left_out)
 		printf("%s  and %u more of little time%s\n", term_on(TERM_FAINT), l->n + l->n_left_out - shown, term_off());
+	if (l->irregular)
+		printf("%s  loops inside are not sought: their calls repeat too little%s\n", term_on(TERM_FAINT), term_off());
 }
 
 /* ---- messages ---- */

@@ -104,5 +104,6 @@ const struct verb verb_info = {
 	.forms = {"TRACE [--all] [--json]", "TRACE --events RANK", "TRACE --mix [--all] [--json]", "TRACE --check"},
 	.text = "Shows where the time of a traced run went and whether it is balanced: classes of calls, ranks, call sites, loops, "
 		"messages.",
+	.examples = {"app.ptrace", "app.ptrace --events 0"},
 	.options = options, .operand = "trace", .one = true, .run = info_verb,
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/ui/command_end.h"
 #include "cli/ui/mpi_tools.h"
@@ -26,25 +27,48 @@ static bool is_launcher(const char *word)
 	return false;
 }
 
-/* The word of the command that is a launcher, or NULL. */
-static const char *launcher_of(char *const cmd[])
+/* The place of the launcher in the command, or NULL. */
+static char *const *launcher_at(char *const cmd[])
 {
 	while (*cmd && !is_launcher(*cmd))
 		cmd++;
-	return *cmd;
+	return *cmd ? cmd : NULL;
+}
+
+static const char *launcher_of(char *const cmd[])
+{
+	char *const *at = launcher_at(cmd);
+
+	return at ? *at : NULL;
+}
+
+static bool is_executable_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111) && !is_launcher(path);
+}
+
+/* A launcher starts a name without '/' from PATH. The word after an option may be the option's value. */
+static bool is_in_path(char *const word[], bool after_option)
+{
+	char path[PATH_MAX];
+	bool behind = word[-1][0] == '-' && !strchr(word[-1], '=');
+
+	return behind == after_option && word[0][0] != '-' && !strchr(word[0], '/') && mpi_in_path(word[0], path, sizeof(path));
 }
 
 const char *command_program(char *const cmd[])
 {
-	const char *launcher = launcher_of(cmd);
+	char *const *launcher = launcher_at(cmd), *const *word;
 
-	for (int i = 0; cmd[i]; i++) {
-		struct stat st;
-
-		if (stat(cmd[i], &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111) && !is_launcher(cmd[i]))
-			return cmd[i];
-	}
-	return launcher ? launcher : cmd[0];
+	for (word = launcher ? launcher + 1 : cmd; *word; word++)
+		if (is_executable_file(*word) || (launcher && is_in_path(word, false)))
+			return *word;
+	for (word = launcher; word && *++word;)
+		if (is_in_path(word, true))
+			return *word;
+	return launcher ? *launcher : cmd[0];
 }
 
 /* MPICH's launcher gives the number of a signal as exit status, so that 11 may be either. */
@@ -60,6 +84,20 @@ static bool is_hydra(char *const cmd[])
 	else if (!mpi_in_path(launcher, path, sizeof(path)))
 		return false;
 	return realpath(path, real) && strstr(basename(real), "hydra");
+}
+
+/* Open MPI's launcher refuses root, with exit status 1, unless an option or two variables allow it. */
+static bool root_is_refused(char *const cmd[], int rc)
+{
+	const char *launcher = launcher_of(cmd);
+	const char *a = getenv("OMPI_ALLOW_RUN_AS_ROOT"), *b = getenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM");
+
+	if (rc != 1 || geteuid() != 0 || !launcher || !strncmp(basename(launcher), "srun", 4) || is_hydra(cmd) || (a && b))
+		return false;
+	for (; *cmd; cmd++)
+		if (!strcmp(*cmd, "--allow-run-as-root"))
+			return false;
+	return true;
 }
 
 int command_is_signal(int rc)
@@ -87,6 +125,10 @@ void command_how_ended(char *const cmd[], int rc, enum command_left left, char *
 	if (rc == 0 && left == LEFT_NOTHING) {
 		snprintf(text, size, "%s did not reach MPI_Finalize, is not an MPI program, or uses another MPI library (see precedent doctor)",
 			 program);
+		return;
+	}
+	if (left == LEFT_NOTHING && root_is_refused(cmd, rc)) {
+		snprintf(text, size, "%s refuses to start programs as root: run it as another user, or with --allow-run-as-root", launcher_of(cmd));
 		return;
 	}
 	/* A launcher that starts nothing has exit statuses of its own above 128. */

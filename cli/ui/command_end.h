@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* The first word that names an executable file and no launcher: mpirun -n 2 ./app -x 3 -> ./app. Without one, the launcher, and
- * without that, cmd[0]. */
+/* The first word behind the launcher that names an executable file or a program in PATH: mpirun -n 2 ./app -x 3 -> ./app. Without
+ * one, the launcher, and without that, cmd[0]. */
 const char *command_program(char *const cmd[]);
 
 /* The trace that the command left. */

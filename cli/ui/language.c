@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See language.h. */
-#include <locale.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/ui/catalogue.h"
 #include "cli/ui/language.h"
 #include "cli/ui/util.h"
 
-#define DOMAIN "precedent"
+static struct catalogue *catalogue; /* NULL: English */
 
-/* What the environment says of messages: the first one that is set and not empty. */
+/* The locale of messages: the first variable that is set and not empty. */
 static const char *wanted(void)
 {
 	static const char *const name[] = {"LC_ALL", "LC_MESSAGES", "LANG"};
@@ -25,38 +26,44 @@ static const char *wanted(void)
 	return "C";
 }
 
-/* A locale that this machine does not have: its language by the catalogue alone. */
-static void choose_by_name(const char *name)
+/* The catalogue of a locale of n bytes: ll_CC.codeset@modifier by ll_CC, then by ll. */
+static struct catalogue *catalogue_of(const char *dir, const char *locale, size_t n)
 {
-	char language[32];
-	size_t n = strcspn(name, ".@");
+	const size_t cut[] = {strcspn(locale, ".@:"), strcspn(locale, "_.@:")};
+	struct catalogue *found = NULL;
+	char path[PATH_MAX];
 
-	if (n >= sizeof(language) || !setlocale(LC_MESSAGES, "C.UTF-8"))
-		return;
-	memcpy(language, name, n);
-	language[n] = '\0';
-	if (!getenv("LANGUAGE") || !*getenv("LANGUAGE"))
-		setenv("LANGUAGE", language, 1);
+	for (size_t i = 0; !found && i < sizeof(cut) / sizeof(*cut); i++) {
+		const int len = (int)(cut[i] < n ? cut[i] : n);
+		const int size = snprintf(path, sizeof(path), "%s/%.*s/LC_MESSAGES/precedent.mo", dir, len, locale);
+
+		if (len > 0 && !memchr(locale, '/', (size_t)len) && size > 0 && (size_t)size < sizeof(path))
+			found = catalogue_open(path);
+	}
+	return found;
 }
 
 void language_choose(void)
 {
+	const char *locale = wanted(), *list = getenv("LANGUAGE");
+	const size_t base = strcspn(locale, ".@");
 	char *dir = cli_locale_dir();
-	const char *name = wanted();
 
-	if (!dir)
-		return;
-	if (!setlocale(LC_MESSAGES, ""))
-		choose_by_name(name);
-	bindtextdomain(DOMAIN, dir);
-	bind_textdomain_codeset(DOMAIN, "UTF-8");
-	textdomain(DOMAIN);
+	/* As in gettext(3): LANGUAGE counts except in the locale C. */
+	if (!list || !*list || (base == 1 && *locale == 'C') || (base == 5 && !strncmp(locale, "POSIX", 5)))
+		list = locale;
+	while (dir && !catalogue && *list) {
+		const size_t n = strcspn(list, ":");
+
+		catalogue = catalogue_of(dir, list, n);
+		list += n + (list[n] == ':');
+	}
 	free(dir);
 }
 
-const char *language_of_rules(const char *text)
+const char *language_text(const char *text)
 {
-	return gettext(text);
+	return catalogue ? catalogue_text(catalogue, text) : text;
 }
 
 /* ---- lines ---- */

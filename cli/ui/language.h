@@ -7,14 +7,11 @@
 #ifndef PRECEDENT_CLI_LANGUAGE_H
 #define PRECEDENT_CLI_LANGUAGE_H
 
-#include <libintl.h>
-
-#define _(text) gettext(text)
+#define _(text) language_text(text)
 
 /* Before the first text. Without a catalogue texts are English. */
 void language_choose(void);
-/* For rules_load_in_words. */
-const char *language_of_rules(const char *text);
+const char *language_text(const char *text) __attribute__((format_arg(1)));
 /* Text in lines of at most `width` columns, each after `before`; broken at blanks, and between signs that are two wide. */
 void language_print_folded(const char *before, const char *text, int width);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/ui/options.h"
 #include "cli/ui/util.h"
@@ -164,6 +165,18 @@ static int action_check(const struct verb *v, const char *action, uint32_t given
 	return 0;
 }
 
+/* What a verb writes is made from its operands: it is as private as the most private of them. */
+static void keep_private(char *const file[])
+{
+	struct stat st;
+	mode_t mask = 0;
+
+	for (; *file; file++)
+		if (stat(*file, &st) == 0 && S_ISREG(st.st_mode))
+			mask |= (st.st_mode & S_IRGRP ? 0 : S_IRWXG) | (st.st_mode & S_IROTH ? 0 : S_IRWXO);
+	umask(umask(077) | mask);
+}
+
 char **options_read(const struct verb *v, int argc, char **argv, void *args, int *rc)
 {
 	uint32_t given = 0;
@@ -178,6 +191,8 @@ char **options_read(const struct verb *v, int argc, char **argv, void *args, int
 		*rc = cli_usage(v->name, optind < argc ? "one %s at a time" : "no %s named", v->operand);
 	else if (!v->operand && optind < argc)
 		*rc = cli_usage(v->name, "unexpected '%s'", argv[optind]);
+	if (!*rc && !v->command)
+		keep_private(argv + optind);
 	return *rc ? NULL : argv + optind;
 }
 
@@ -243,4 +258,6 @@ void options_help(const struct verb *v)
 		printf("%-*s  ", widest, name);
 		fold(widest + 2, row[i]->help);
 	}
+	for (size_t i = 0; i < sizeof(v->examples) / sizeof(*v->examples) && v->examples[i]; i++)
+		printf("%s  precedent %s%s%s\n", i ? "" : "\nExamples:\n", v->name, *v->examples[i] ? " " : "", v->examples[i]);
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #define OPTIONS_MAX   16 /* rows of a verb */
-#define OPTIONS_FORMS 4
+#define OPTIONS_FORMS 5
 
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER, OPTION_REAL, OPTION_WORD, OPTION_CALL };
 
@@ -52,6 +52,7 @@ struct verb {
 	const char *args, *what;  /* its line in `precedent --help`; without `what` not for people */
 	const char *forms[OPTIONS_FORMS + 1]; /* how it is called, without "precedent NAME" */
 	const char *text;	  /* what it does */
+	const char *examples[2];  /* without "precedent NAME" */
 	const struct verb_option *options; /* ends with a row without name; -h, --help is in every table */
 	const char *const *actions; /* words of which the first operand is one; NULL: there are none */
 	const char *operand;	  /* "trace", "file", "job", "command"; NULL: it takes none but an action */

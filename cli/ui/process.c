@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Temporary directories and child processes of the verbs: see util.h. */
-#include <dirent.h>
+/* Temporary directories, child processes and the signals that end a verb: see util.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/ui/util.h"
+#include "common/temp_dir.h"
 
 char *cli_temp_dir(struct errbuf *err)
 {
@@ -23,45 +22,12 @@ char *cli_temp_dir(struct errbuf *err)
 		err_set(err, "no memory");
 		return NULL;
 	}
-	if (!mkdtemp(path)) {
+	if (temp_dir_make(path) < 0) {
 		err_set(err, "%s: cannot create a temporary directory: %s", path, strerror(errno));
 		free(path);
 		return NULL;
 	}
 	return path;
-}
-
-static void remove_below(int fd)
-{
-	DIR *dir = fdopendir(fd);
-	struct dirent *e;
-
-	if (!dir) {
-		close(fd);
-		return;
-	}
-	while ((e = readdir(dir))) {
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-			continue;
-		if (unlinkat(dirfd(dir), e->d_name, 0) < 0) {
-			int sub = openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-			if (sub >= 0)
-				remove_below(sub);
-			unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
-		}
-	}
-	closedir(dir);
-}
-
-void cli_remove_dir(const char *path)
-{
-	int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-
-	if (fd < 0)
-		return;
-	remove_below(fd);
-	rmdir(path);
 }
 
 static void fd_say(int fd, int number)
@@ -120,7 +86,122 @@ static int cannot_run(const char *program, int why, struct errbuf *err)
 	return err_set(err, "%s cannot be run on %s: %s", program, host, strerror(why));
 }
 
-volatile sig_atomic_t cli_child;
+/* ---- signals ---- */
+
+#define END_S  5 /* seconds from SIGTERM to SIGKILL: mpirun gives its ranks one before it kills them */
+#define NAP_MS 5
+
+static const int deadly[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU};
+
+static pid_t verb_pid;
+static struct {
+	volatile sig_atomic_t pid;   /* the process that cli_run waits for, else 0 */
+	volatile sig_atomic_t group; /* it leads a process group */
+} child_now;
+static volatile sig_atomic_t outliving, passing, noted;
+
+static void nap(void)
+{
+	const struct timespec ts = {.tv_nsec = NAP_MS * 1000000};
+
+	nanosleep(&ts, NULL);
+}
+
+/* Ends the child's process group. The child stays a zombie: its number must not become that of another group. */
+static void end_group(void)
+{
+	pid_t pid = child_now.pid;
+	siginfo_t ended = {0};
+
+	if (!pid || !child_now.group)
+		return;
+	kill(-pid, SIGTERM);
+	kill(-pid, SIGCONT);
+	for (int i = 0; i < END_S * 1000 / NAP_MS; i++) {
+		if (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT) < 0 || ended.si_pid == pid)
+			break;
+		nap();
+	}
+	kill(-pid, SIGKILL);
+}
+
+static bool from_terminal(int number, const siginfo_t *info)
+{
+	return (number == SIGINT || number == SIGQUIT) && info->si_code == SI_KERNEL;
+}
+
+/* The verb ends as the signal says, without its children and directories; or the command alone gets the signal. Ctrl-C
+ * reaches the command directly. */
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	int error = errno;
+	sigset_t this;
+
+	(void)context;
+	if (passing && number != SIGPIPE && number != SIGXCPU) {
+		noted = number;
+		if (child_now.pid && !from_terminal(number, info))
+			kill(child_now.pid, number);
+		errno = error;
+		return;
+	}
+	if (getpid() == verb_pid) { /* not a child that has become no other program yet */
+		end_group();
+		temp_dir_remove_all();
+	}
+	signal(number, SIG_DFL);
+	sigemptyset(&this);
+	sigaddset(&this, number);
+	raise(number);
+	sigprocmask(SIG_UNBLOCK, &this, NULL);
+}
+
+void cli_end_clean(void)
+{
+	struct sigaction a = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART}, old;
+
+	verb_pid = getpid();
+	sigfillset(&a.sa_mask);
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++)
+		if (sigaction(deadly[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(deadly[i], &a, NULL);
+}
+
+void cli_outlive(bool on)
+{
+	outliving = on;
+	passing = noted = 0;
+}
+
+int cli_outlived(void)
+{
+	return noted;
+}
+
+/* Forks with all signals blocked, so that the handler knows the child from its first moment. */
+static pid_t fork_child(char *const argv[], const char *const env[], const char *log, bool own_group, int report)
+{
+	sigset_t all, old;
+	pid_t pid;
+
+	fflush(NULL);
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	pid = fork();
+	if (pid == 0) {
+		sigprocmask(SIG_SETMASK, &old, NULL);
+		child(argv, env, log, own_group, report);
+	}
+	if (pid > 0) {
+		if (own_group)
+			setpgid(pid, pid);
+		child_now.pid = (sig_atomic_t)pid;
+		child_now.group = own_group;
+		passing = outliving;
+	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return pid;
+}
 
 /* Wait for pid; past the limit its process group gets SIGTERM, then SIGKILL. */
 static int wait_child(pid_t pid, double limit_s, bool *timed_out)
@@ -131,7 +212,6 @@ static int wait_child(pid_t pid, double limit_s, bool *timed_out)
 	*timed_out = false;
 	for (;;) {
 		pid_t p = waitpid(pid, &status, limit_s > 0 ? WNOHANG : 0);
-		struct timespec ts = {.tv_nsec = 5000000};
 		double t = cli_now() - begin;
 
 		if (p == pid)
@@ -139,12 +219,11 @@ static int wait_child(pid_t pid, double limit_s, bool *timed_out)
 		if (p < 0 && errno != EINTR)
 			return -1;
 		if (p == 0 && t > limit_s) {
-			kill(-pid, t > limit_s + 5 ? SIGKILL : SIGTERM);
+			kill(-pid, t > limit_s + END_S ? SIGKILL : SIGTERM);
 			*timed_out = true;
-			ts.tv_nsec = 200000000;
 		}
 		if (limit_s > 0)
-			nanosleep(&ts, NULL);
+			nap();
 	}
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -155,24 +234,20 @@ int cli_run(char *const argv[], const char *const env[], const char *log, double
 	int rc, why, report[2];
 	pid_t pid;
 
-	fflush(NULL);
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return err_set(err, "%s: cannot make a pipe: %s", argv[0], strerror(errno));
-	pid = fork();
+	pid = fork_child(argv, env, log, limit_s > 0, report[1]);
 	if (pid < 0) {
 		err_set(err, "%s: cannot fork: %s", argv[0], strerror(errno));
 		close(report[0]);
 		close(report[1]);
 		return -1;
 	}
-	if (pid == 0)
-		child(argv, env, log, limit_s > 0, report[1]);
 	close(report[1]);
 	why = fd_hear(report[0]);
 	close(report[0]);
-	cli_child = (sig_atomic_t)pid;
 	rc = wait_child(pid, limit_s, &timed_out);
-	cli_child = 0;
+	child_now.pid = 0;
 	if (why)
 		return cannot_run(argv[0], why, err);
 	if (timed_out)

@@ -116,6 +116,21 @@ static const char *basename_of(const char *path)
 	return path ? basename(path) : "?";
 }
 
+/* The length of the name that the function has in the source: gcc appends a suffix to the names of its copies. */
+static int length_in_source(const char *name)
+{
+	static const char *const copy[] = {".constprop.", ".isra.", ".part.", ".cold", ".lto_priv."};
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < sizeof(copy) / sizeof(copy[0]); i++) {
+		const char *at = strstr(name, copy[i]);
+
+		if (at && (size_t)(at - name) < n)
+			n = (size_t)(at - name);
+	}
+	return (int)n;
+}
+
 /* Demangles simple names, without their arguments: _ZN9LAMMPS_NS9CommBrick12forward_commEi becomes
  * LAMMPS_NS::CommBrick::forward_comm. Constructors (C1) and destructors (D1) are included. Other names (templates,
  * operators) stay as they are. */
@@ -126,8 +141,12 @@ static const char *readable(const char *name, char *buf, size_t size)
 	int last_n = 0;
 	size_t k = 0;
 
-	if (!name || strncmp(name, "_Z", 2))
+	if (!name)
 		return name;
+	if (strncmp(name, "_Z", 2)) {
+		snprintf(buf, size, "%.*s", length_in_source(name), name);
+		return buf;
+	}
 	p += 2;
 	nested = *p == 'N';
 	p += nested;
@@ -152,10 +171,47 @@ static const char *readable(const char *name, char *buf, size_t size)
 	return nested && *p != 'E' ? name : buf;
 }
 
+/* Module of the frame, asked where it is; *at: the call in it. NULL: not known. */
+static struct module *module_at(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site, uint32_t frame,
+				Dwarf_Addr *at)
+{
+	struct module *k = s ? find_module(s, &d->module[site->module[frame]]) : NULL;
+
+	if (!k || !k->mod)
+		return NULL;
+	*at = k->bias + site->offset[frame] - 1; /* the call, not what it returns to */
+	return k;
+}
+
+/* The innermost frame of the program with a known line, if libraries lie between it and MPI; else 0. */
+static uint32_t user_frame(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site)
+{
+	for (uint32_t i = 0; d->proc.program && i < site->n_frame && site->module[i] < d->n_module; i++) {
+		const char *path = d->module[site->module[i]].path;
+		struct module *k;
+		Dwarf_Addr at;
+
+		if (!path || strcmp(path, d->proc.program))
+			continue;
+		k = module_at(s, d, site, i, &at);
+		return k && dwfl_module_getsrc(k->mod, at) ? i : 0;
+	}
+	return 0;
+}
+
 const char *symbolizer_site(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site, char *buf,
 			    size_t size)
 {
-	return symbolizer_frame(s, d, site, 0, buf, size);
+	uint32_t user = user_frame(s, d, site);
+	size_t n;
+
+	symbolizer_frame(s, d, site, user, buf, size);
+	n = strlen(buf);
+	if (user && n + sizeof(" via ") < size) {
+		n += (size_t)snprintf(buf + n, size - n, " via ");
+		symbolizer_frame(s, d, site, 0, buf + n, size - n);
+	}
+	return buf;
 }
 
 const char *symbolizer_frame(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site,
@@ -173,12 +229,11 @@ const char *symbolizer_frame(struct symbolizer *s, const struct trace_defs *d, c
 		return buf;
 	}
 	m = &d->module[site->module[frame]];
-	k = s ? find_module(s, m) : NULL;
-	if (!k || !k->mod) {
+	k = module_at(s, d, site, frame, &at);
+	if (!k) {
 		snprintf(buf, size, "%s+0x%llx", basename_of(m->path), (unsigned long long)site->offset[frame]);
 		return clean_line(buf);
 	}
-	at = k->bias + site->offset[frame] - 1; /* the call, not what it returns to */
 	name = readable(dwfl_module_addrname(k->mod, at), plain, sizeof(plain));
 	line = dwfl_module_getsrc(k->mod, at);
 	if (line) {

@@ -5,7 +5,6 @@
 #ifndef PRECEDENT_CLI_UTIL_H
 #define PRECEDENT_CLI_UTIL_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,9 +50,8 @@ const char *cli_seconds(char *buf, size_t size, double s);
 /* A bar of `width` cells, filled to share (0..1) with eighths. */
 const char *cli_bar(char *buf, size_t size, double share, int width);
 
-/* An empty private directory below $TMPDIR, to be removed with cli_remove_dir (recursive, never leaves it). */
+/* An empty private directory below $TMPDIR, to be removed with temp_dir_remove() and freed. */
 char *cli_temp_dir(struct errbuf *err);
-void cli_remove_dir(const char *path);
 
 /* Run argv (argv[0] looked up in PATH), output to `log` (appended; NULL: inherited); at most `limit_s` seconds (0: none),
  * then its process group is killed. Returns the exit status, 128 + signal, or -1 with a message. env: NULL-ended pairs
@@ -63,7 +61,12 @@ int cli_run(char *const argv[], const char *const env[], const char *log, double
 /* From now on commands that cli_run runs write to standard error what they write to standard output, which is for JSON. */
 void cli_keep_stdout(void);
 
-extern volatile sig_atomic_t cli_child; /* the process that cli_run waits for, else 0: for signal handlers */
+/* A signal that ends the verb ends the process group of cli_run's child before, and removes temporary directories. */
+void cli_end_clean(void);
+/* On: from the start of the next command of cli_run, such a signal is passed to the command, and the verb goes on. Off: as
+ * before. cli_outlived: the signal that was passed since it is on, or 0. */
+void cli_outlive(bool on);
+int cli_outlived(void);
 
 double cli_now(void); /* monotonic seconds */
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/ui/ending_text.h"
+#include "cli/ui/json_out.h"
 #include "cli/ui/language.h"
 #include "cli/ui/symbolize.h"
 #include "cli/ui/util.h"
@@ -15,6 +17,7 @@
 #include "trace/functions.h"
 
 #define LEAST_SHARE 0.001 /* problems of less are named only */
+#define LEAST_LACK  0.01  /* share from which lack of processors comes first */
 #define LEAST_GAIN  0.0005 /* 0.0 % as it is printed */
 #define PLACES 3 /* call sites shown of each problem, and causes */
 #define MERGED 256 /* call sites looked at for that */
@@ -28,6 +31,7 @@ struct found {
 	const struct input_report *in;
 	const struct replay_report *replay;
 	struct symbolizer *sym;
+	const struct ending *ending;
 };
 
 static int check_rules(const char *path)
@@ -318,15 +322,57 @@ static bool is_shown(const struct found *f, const struct report_problem *p)
 	return share_of(f, p) >= LEAST_SHARE;
 }
 
-static void print_kind(const struct found *f, bool waits, const char *heading)
+/* Problems that lengthen all others, and the waits too. */
+static bool lacks_processors(const struct found *f, const struct report_problem *p)
+{
+	static const char *const ids[] = {"oversubscribed", "poor-binding", "shared-processors", "throttled"};
+	const char *id = p->id ? engine_text(f->e, p->id) : "";
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+		if (!strcmp(id, ids[i]))
+			return share_of(f, p) >= LEAST_LACK;
+	return false;
+}
+
+enum part { PART_END, PART_LACK, PART_WAITS, PART_OTHERS };
+
+static enum part part_of(const struct found *f, const struct report_problem *p)
+{
+	if (p->is_end)
+		return PART_END;
+	return lacks_processors(f, p) ? PART_LACK : p->is_wait ? PART_WAITS : PART_OTHERS;
+}
+
+static void print_part(const struct found *f, enum part part, const char *heading)
 {
 	for (uint32_t i = 0; i < f->r->n_problem; i++) {
-		if (f->r->problem[i].is_wait != waits || !is_shown(f, &f->r->problem[i]))
+		if (part_of(f, &f->r->problem[i]) != part || !is_shown(f, &f->r->problem[i]))
 			continue;
 		if (heading)
 			puts(heading);
 		heading = NULL;
 		print_problem(f, &f->r->problem[i]);
+	}
+}
+
+/* Why the run did not reach MPI_Finalize. The texts name ranks and calls, so shares and places are left out. */
+static void print_ends(const struct found *f)
+{
+	struct ending_words w = {.e = f->ending, .sym = f->sym};
+	const char *heading = _("\nHow the run ended:");
+
+	for (uint32_t i = 0; i < f->r->n_problem; i++) {
+		const struct report_problem *p = &f->r->problem[i];
+
+		if (part_of(f, p) != PART_END)
+			continue;
+		printf("%s\n\n  %s\n", heading, engine_text(f->e, p->name));
+		heading = "";
+		language_print_folded("         ", p->description, 100);
+		for (uint32_t k = 0; k < f->ending->n_finding; k++)
+			if (!strcmp(ending_id(f->ending->finding[k].kind), engine_text(f->e, p->id)))
+				language_print_folded("         ", ending_text(&w, &f->ending->finding[k]), 100);
+		language_print_folded("         ", p->advice, 100);
 	}
 }
 
@@ -338,7 +384,7 @@ static void print_least(const struct found *f)
 	FILE *list = open_memstream(&text, &size);
 
 	for (uint32_t i = 0; list && i < f->r->n_problem; i++)
-		if (!is_shown(f, &f->r->problem[i])) {
+		if (!f->r->problem[i].is_end && !is_shown(f, &f->r->problem[i])) {
 			fprintf(list, "%s%s", before, engine_text(f->e, f->r->problem[i].name));
 			before = ", ";
 		}
@@ -372,10 +418,12 @@ static void print_report(const struct found *f)
 	if (er.over_age)
 		printf(_("%s events waited for their counterparts for more than %s, and went to a file meanwhile\n"),
 		       cli_thousands(a, sizeof(a), er.over_age), cli_seconds(b, sizeof(b), (double)ENGINE_AGE_MAX_NS * 1e-9));
+	print_ends(f);
 	if (f->r->n_problem && !f->replay->complete)
 		puts(_("too much is under way at once in this run to replay it without a problem"));
-	print_kind(f, true, NULL);
-	print_kind(f, false, _("\nWhy ranks wait, and what else costs time; this is not in addition to the waits:"));
+	print_part(f, PART_LACK, _("\nRanks lack processors, which lengthens all that follows:"));
+	print_part(f, PART_WAITS, NULL);
+	print_part(f, PART_OTHERS, _("\nWhy ranks wait, and what else costs time; this is not in addition to the waits:"));
 	print_least(f);
 	if (!f->r->n_problem)
 		puts(_("no problems found"));
@@ -474,12 +522,11 @@ static void json_report(const struct found *f)
 			"untimed_calls", (json_int_t)in->untimed, "missing_ranks", (int)in->missing, "unfinished_requests",
 			(json_int_t)in->unfinished, "dropped_events", (json_int_t)er.dropped, "over_age_events", (json_int_t)er.over_age,
 			"problems", all);
+	if (top && f->ending->n_finding)
+		json_object_set_new(top, "ending", ending_json(f->ending, f->sym));
 	if (top && trace_predicted(f->t))
 		json_object_set_new(top, "predicted", json_string(trace_predicted(f->t)));
-	if (top)
-		json_dumpf(top, stdout, JSON_INDENT(2));
-	puts("");
-	json_decref(top);
+	cli_print_json(top);
 }
 
 static void progress(double share)
@@ -500,7 +547,8 @@ static int advise(const char *path, const char *rules_path, bool json)
 	struct input_report in;
 	struct input_clock clock = {0};
 	struct replay_report replay = {0};
-	struct rules *rules = rules_load_in_words(rules_path, json ? NULL : language_of_rules, &err);
+	struct ending *ending = NULL;
+	struct rules *rules = rules_load_in_words(rules_path, json ? NULL : language_text, &err);
 	struct plan *plan = rules ? plan_create(rules, &err) : NULL;
 	struct trace *t = plan ? trace_open(path, &err) : NULL;
 	struct engine *e = t ? engine_create(plan, &o, &err) : NULL;
@@ -514,18 +562,21 @@ static int advise(const char *path, const char *rules_path, bool json)
 	else if (input_run(t, &clock, e, progress, &in, &err) < 0 ||
 		 (report.n_problem && replay_run(t, &clock, e, &report, in.rank_seconds, progress_replay, &replay, &err) < 0))
 		cli_fail("%s: %s", path, err.text);
+	else if (!(ending = ending_create(t, &err)))
+		cli_fail("%s: %s", path, err.text);
 	else
 		rc = 0;
 	cli_progress("replaying the run", 1, 1);
 	report_sort(&report);
 	if (rc == 0) {
-		struct found f = {t, e, &report, &in, &replay, symbolizer_create()};
+		struct found f = {t, e, &report, &in, &replay, symbolizer_create(), ending};
 
 		if (engine_dropped(e, err.text, sizeof(err.text)))
 			fprintf(stderr, "precedent: %s: what they belong to was not found\n", err.text);
 		(json ? json_report : print_report)(&f);
 		symbolizer_destroy(f.sym);
 	}
+	ending_destroy(ending);
 	input_clock_free(&clock);
 	report_free(&report);
 	engine_destroy(e);
@@ -579,5 +630,6 @@ const struct verb verb_advise = {
 	.text = "Finds performance problems of a traced run by rules (precedent-rules(5)): waits, then their causes, the longest first: "
 		"share of the time of all ranks, how often, where, what ranks did that were waited for, what to do, and how much "
 		"shorter the run would be.",
+	.examples = {"app.ptrace", "app.ptrace --rules my.rules"},
 	.options = options, .operand = "trace", .run = advise_verb,
 };

@@ -7,17 +7,29 @@
 #include "skelgen/merge/loops.h"
 #include "trace/functions.h"
 
-#define LOOPS_SHOWN    400
-#define MARKS_PER_LOOP 4096
-#define MARKS_MAX      100000u /* of all loops */
+#define MARKS_PER_LOOP 4096u
+#define MARKS_MAX      100000u /* of all loops: about 500 KiB of the page */
+_Static_assert(MARKS_MAX >= LOOPS_MAX, "each loop has a mark");
 
-static int add_marks(const struct loops *from, uint32_t i, uint64_t left, struct view_loop *to)
+/* Most marks of a loop, such that all loops together have at most MARKS_MAX: none of them goes without. */
+static uint64_t marks_of_each(const struct loops *l)
 {
-	uint64_t n = from->loop[i].iterations, most = left < MARKS_PER_LOOP ? left : MARKS_PER_LOOP;
+	uint64_t most = 2 * MARKS_PER_LOOP, all;
+
+	do {
+		most /= 2;
+		all = 0;
+		for (uint32_t i = 0; i < l->n; i++)
+			all += l->loop[i].iterations < most ? l->loop[i].iterations : most;
+	} while (all > MARKS_MAX);
+	return most;
+}
+
+static int add_marks(const struct loops *from, uint32_t i, uint64_t most, struct view_loop *to)
+{
+	uint64_t n = from->loop[i].iterations;
 
 	to->stride = 1;
-	if (!most)
-		return 0;
 	while ((n + to->stride - 1) / to->stride > most)
 		to->stride *= 2;
 	to->n_mark = (uint32_t)((n + to->stride - 1) / to->stride);
@@ -37,7 +49,7 @@ static int add_marks(const struct loops *from, uint32_t i, uint64_t left, struct
 }
 
 static int add_loop(const struct trace_defs *d, const struct loops *from, uint32_t i, struct symbolizer *sym,
-		    uint64_t marks_left, struct view_loop *to)
+		    uint64_t marks_most, struct view_loop *to)
 {
 	const struct loop *l = &from->loop[i];
 	char name[512];
@@ -52,16 +64,15 @@ static int add_loop(const struct trace_defs *d, const struct loops *from, uint32
 	};
 	to->name = strdup(name);
 	to->first_call = strdup(trace_fn[d->sigs.sig[l->sym].fn].name);
-	return to->name && to->first_call ? add_marks(from, i, marks_left, to) : -1;
+	return to->name && to->first_call ? add_marks(from, i, marks_most, to) : -1;
 }
 
-/* The first LOOPS_SHOWN in order of the program: a parent is never left out before its child. */
 int view_loops_build(const struct trace *t, uint32_t rank, struct symbolizer *sym, struct view_loops *out,
 		     struct errbuf *err)
 {
 	const struct trace_defs *d = &trace_get_rank(t, rank)->defs;
 	struct loops l;
-	uint64_t marks = 0;
+	uint64_t marks_most;
 	int rv = 0;
 
 	*out = (struct view_loops){0};
@@ -72,9 +83,9 @@ int view_loops_build(const struct trace *t, uint32_t rank, struct symbolizer *sy
 	out->loop = calloc((size_t)l.n + 1, sizeof(*out->loop));
 	if (!out->loop)
 		rv = -1;
-	for (uint32_t i = 0; i < l.n && i < LOOPS_SHOWN && rv == 0; i++) {
-		rv = add_loop(d, &l, i, sym, MARKS_MAX - marks, &out->loop[i]);
-		marks += out->loop[i].n_mark;
+	marks_most = marks_of_each(&l);
+	for (uint32_t i = 0; i < l.n && rv == 0; i++) {
+		rv = add_loop(d, &l, i, sym, marks_most, &out->loop[i]);
 		out->n++;
 	}
 	loops_free(&l);

@@ -149,7 +149,13 @@ static bool is_wait(struct engine *e, const struct report_problem *p)
 	return !p->kind || !*engine_text(e, p->kind) || !strcmp(engine_text(e, p->kind), "wait");
 }
 
-/* The next one for the page: waits before what explains them, the longest first. */
+/* Why the run ended comes first, then waits, then what explains them. */
+static int place_of(struct engine *e, const struct report_problem *p)
+{
+	return p->is_end ? 0 : is_wait(e, p) ? 1 : 2;
+}
+
+/* The next one for the page, the longest first. */
 static struct report_problem *next_problem(struct report *r, struct engine *e, double least_ns)
 {
 	struct report_problem *best = NULL;
@@ -159,8 +165,8 @@ static struct report_problem *next_problem(struct report *r, struct engine *e, d
 
 		if (!p->n || (double)p->duration_ns < least_ns)
 			continue;
-		if (!best || is_wait(e, p) > is_wait(e, best) ||
-		    (is_wait(e, p) == is_wait(e, best) && p->duration_ns > best->duration_ns))
+		if (!best || place_of(e, p) < place_of(e, best) ||
+		    (place_of(e, p) == place_of(e, best) && p->duration_ns > best->duration_ns))
 			best = p;
 	}
 	return best;
@@ -179,7 +185,7 @@ static int put_page_problems(struct gathering *g, struct engine *e, const struct
 		uint32_t i = (uint32_t)(p - r->problem);
 
 		report_sort_places(p);
-		add_problem(e, p, t, i < g->n_marks && is_wait(e, p) ? g->marks[i] : NULL, all_s, outside_s, sym, out);
+		add_problem(e, p, t, i < g->n_marks && place_of(e, p) < 2 ? g->marks[i] : NULL, all_s, outside_s, sym, out);
 		p->n = 0;
 	}
 	for (uint32_t i = 0; i < out->n; i++)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/ui/ending_text.h"
 #include "cli/ui/symbolize.h"
 #include "cli/ui/util.h"
 #include "cli/ui/verbs.h"
@@ -14,6 +15,7 @@
 #include "cli/view/view_problems.h"
 #include "cli/view/view_serve.h"
 
+#define ENDINGS 20 /* reasons that the page tells; a reader looks at the first ones */
 #define PAGE_BYTES 16000000u /* about: below 20 MB whatever the trace is */
 
 struct args {
@@ -86,6 +88,22 @@ static int find_problems(const struct args *o, const struct trace *t, struct sym
 	return rv;
 }
 
+/* Texts of the first reasons why the run did not reach MPI_Finalize. Returns their number, or -1 on error. */
+static int find_endings(const struct trace *t, struct symbolizer *sym, const char *text[ENDINGS], struct errbuf *err)
+{
+	struct ending *e = ending_create(t, err);
+	struct ending_words w = {.e = e, .sym = sym};
+	int n = 0;
+
+	if (!e)
+		return -1;
+	for (uint32_t i = 0; i < e->n_finding && i < ENDINGS; i++)
+		if ((text[n] = strdup(ending_text(&w, &e->finding[i]))))
+			n++;
+	ending_destroy(e);
+	return n;
+}
+
 static int view(const struct args *o)
 {
 	struct errbuf err;
@@ -93,6 +111,8 @@ static int view(const struct args *o)
 	struct symbolizer *sym;
 	struct view_loops loops = {0};
 	struct view_problems problems = {0};
+	const char *ending[ENDINGS];
+	int n_ending = 0;
 	struct view_input in = {.trace = t, .path = o->trace, .site_name = site_name, .budget = PAGE_BYTES,
 				.served = o->serve, .progress = cli_progress, .loop_rank = (uint32_t)o->rank};
 	int rc;
@@ -108,15 +128,19 @@ static int view(const struct args *o)
 		rc = cli_fail("%s: there is no rank %ld, they go up to %u", o->trace, o->rank, trace_n_ranks(t) - 1);
 	else if (view_loops_build(t, in.loop_rank, sym, &loops, &err) < 0)
 		rc = cli_fail("%s: %s", o->trace, err.text);
-	else if (find_problems(o, t, sym, &problems, &err) < 0)
+	else if (find_problems(o, t, sym, &problems, &err) < 0 || (n_ending = find_endings(t, sym, ending, &err)) < 0)
 		rc = cli_fail("%s: %s", o->trace, err.text);
 	else {
 		in.problem = problems.problem;
 		in.n_problem = problems.n;
+		in.ending = ending;
+		in.n_ending = (uint32_t)n_ending;
 		in.loop = loops.loop;
 		in.n_loop = loops.n;
 		rc = show_page(o, &in);
 	}
+	for (int i = 0; i < n_ending; i++)
+		free((char *)ending[i]);
 	view_problems_free(&problems);
 	view_loops_free(&loops);
 	timeline_destroy(in.timeline);
@@ -160,5 +184,6 @@ const struct verb verb_view = {
 	.forms = {"TRACE [-o FILE.html] [--rank R] [--rules RULES]", "TRACE --serve [--port N] [--rank R] [--rules RULES]"},
 	.text = "Writes one page that shows the run in a browser: ranks over time, calls, messages, loops, totals, and what `precedent "
 		"advise` finds in it. It needs nothing else and opens from disk; '?' in it lists keys and mouse.",
+	.examples = {"app.ptrace", "app.ptrace --serve"},
 	.options = options, .operand = "trace", .one = true, .run = view_verb,
 };

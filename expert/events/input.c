@@ -38,13 +38,14 @@ static int find_types(struct input *in, const struct rules *r)
 		     {"message_burst", &in->type.burst},
 		     {"iteration", &in->type.iteration},
 		     {"rank_begin", &in->type.begin},
-		     {"rank_end", &in->type.end}};
+		     {"rank_end", &in->type.end},
+		     {"rank_stop", &in->type.stop}};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		const struct rules_struct *t = rules_find(r, table[i].name);
 		int at;
 
-		if (!t || t->n_param > INPUT_VALUES)
+		if (!t || (t->n_param > INPUT_VALUES && i))
 			return err_set(in->err, "the built-in structure '%s' is not as it was", table[i].name);
 		*table[i].id = t->id;
 		if (t->id < INPUT_TYPES)
@@ -53,9 +54,15 @@ static int find_types(struct input *in, const struct rules *r)
 		if (at >= 0 && t->id < INPUT_TYPES)
 			in->done_by[t->id] = (uint8_t)(at - RA_N);
 	}
+	in->n_value[in->type.call] = 1; /* of the rest, the signature tells when the engine asks */
 	in->type.probe = UINT32_MAX;
 	in->type.flush = UINT32_MAX - 1;
 	in->wants_calls = in->told || engine_wants(in->e, in->type.call);
+	if (in->wants_calls && !in->told) {
+		in->params = input_params_create(rules_find(r, "function_call"));
+		if (!in->params)
+			return err_set(in->err, "no memory");
+	}
 	return 0;
 }
 
@@ -77,6 +84,8 @@ static int open_rank(struct input *in, uint32_t r)
 	k->topology = input_topologies(in, r);
 	if (!k->op || !k->sig || !k->instance || !k->file_instance || !k->win || !k->topology)
 		return err_set(in->err, "no memory");
+	if (input_own_create(in, r) < 0)
+		return err_set(in->err, "no memory");
 	k->it = trace_iter_create(in->t, r, in->err);
 	return k->it ? 0 : -1;
 }
@@ -88,6 +97,7 @@ static void close_rank(struct input *in, uint32_t r)
 	input_topologies_free(k->topology, trace_get_rank(in->t, r)->defs.n_comm);
 	free(k->file_instance);
 	trace_iter_destroy(k->it);
+	input_own_destroy(k->own);
 	free(k->op);
 	free(k->sig);
 	free(k->ring);
@@ -149,8 +159,9 @@ static uint64_t next_key(struct input *in, uint32_t r, int *rv)
 		return TOURNAMENT_END;
 	p = &k->ring[k->first & (k->cap - 1)];
 	input_give_up(in, p);
-	/* To the rules a lock goes on when it was given back; others are told in order of beginnings. */
-	key = p->type == in->type.unlock && !in->told ? p->s.finish_ns : p->s.start_ns;
+	/* To the rules a lock goes on when it was given back; others are told in order of beginnings. A function of the
+	 * program is known as a whole when it has returned. */
+	key = (p->type == in->type.unlock && !in->told) || p->is_own ? p->s.finish_ns : p->s.start_ns;
 	return key < TOURNAMENT_END ? key : TOURNAMENT_END - 1;
 }
 
@@ -158,6 +169,13 @@ static inline int tell_event(struct input *in, const struct pending *p)
 {
 	if (in->told)
 		return in->told(in->arg, in, p, in->err);
+	if (p->type == in->type.call) {
+		union rules_value v[RULES_MAX_PARAMS];
+
+		v[0] = p->v[0];
+		input_params_fill(in, p->s.rank, p->sym, v);
+		return engine_event(in->e, p->type, &p->s, v, in->err);
+	}
 	return engine_event(in->e, p->type, &p->s, p->v, in->err);
 }
 
@@ -258,6 +276,8 @@ static int read_events(struct input *with, void (*progress)(double share))
 		err_set(err, "no memory");
 		goto out;
 	}
+	if (input_stops_open(&in) < 0)
+		goto out;
 	rv = merge(&in, &tree, progress);
 	if (rv == 0)
 		rv = engine_finish(in.e, err);
@@ -271,6 +291,8 @@ out:
 	free(in.on_host);
 	free(in.on_set);
 	free(in.network);
+	free(in.params);
+	ending_destroy(in.ending);
 	msg_names_free(&in.names);
 	tournament_free(&tree);
 	input_clock_free(&own);

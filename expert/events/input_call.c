@@ -44,7 +44,7 @@ struct pending *input_append(struct input *in, uint32_t rank, const struct input
 	p = pending_at(k, k->last++);
 	p->type = type;
 	p->done = true;
-	p->is_receive = p->is_send = false;
+	p->is_receive = p->is_send = p->is_own = false;
 	p->wait = 0;
 	p->done_by = type < INPUT_TYPES ? in->done_by[type] : 0;
 	p->sym = c->sym;
@@ -484,6 +484,8 @@ static int on_call(struct input *in, uint32_t rank, const struct input_call *c, 
 		return slot_set(k, g->request, 0, c->sym);
 	switch (g->kind) {
 	case IK_OTHER: return on_message(in, rank, c, &k->op[c->sym], g);
+	case IK_OWN_CALL:
+	case IK_OWN_RETURN: return input_own_call(in, rank, c, g->kind == IK_OWN_RETURN);
 	case IK_COLL: return add_collective(in, rank, c, g, MSG_NONE, g->request);
 	case IK_NEIGHBOURS: return add_neighbours(in, rank, c, g, MSG_NONE, g->request);
 	case IK_PROBE: return on_probe(in, rank, c);

@@ -6,10 +6,11 @@
 #include "expert/events/input.h"
 #include "expert/events/input_shortage.h"
 #include "trace/clock/clock.h"
+#include "trace/ending/ending.h"
 #include "trace/messages/messages_names.h"
 
 enum input_kind {
-	IK_OTHER, IK_COLL, IK_NEIGHBOURS, IK_FILE_COLL, IK_FILE, IK_PROBE, IK_WINDOW,
+	IK_OTHER, IK_OWN_CALL, IK_OWN_RETURN, IK_COLL, IK_NEIGHBOURS, IK_FILE_COLL, IK_FILE, IK_PROBE, IK_WINDOW,
 	IK_LOCK, IK_UNLOCK, IK_LOCK_ALL, IK_UNLOCK_ALL, IK_FLUSH, IK_FENCE, IK_POST, IK_START, IK_COMPLETE, IK_WAIT /* of a window */
 };
 
@@ -30,7 +31,7 @@ struct input_sig {
 	int64_t site;
 };
 
-#define INPUT_VALUES 23
+#define INPUT_VALUES 24
 /* Where outside_start_time stands among the values of a send and of a receive. */
 #define INPUT_SEND_OUTSIDE 10
 #define INPUT_RECV_OUTSIDE 13
@@ -39,6 +40,7 @@ struct input_sig {
 struct pending {
 	uint32_t type;
 	bool done, is_receive, is_send;
+	bool is_own;            /* a function of the program: comes when it returns */
 	uint8_t wait;           /* place of wait_start_time in v, 0: it has none */
 	uint8_t done_by;        /* the same of wait_function, behind which is wait_site */
 	uint32_t sym;           /* of the call */
@@ -94,6 +96,9 @@ struct input_loop {
 	bool untimed;
 };
 
+struct input_params;
+struct input_own;
+
 struct input_rank {
 	struct trace_iter *it;
 	struct msg_op *op;      /* of each signature */
@@ -116,12 +121,14 @@ struct input_rank {
 		uint64_t enter_ns;
 		uint64_t pending;      /* number of its event + 1, 0: none */
 	} probe;                       /* that the receive which follows is for */
+	struct input_own *own;         /* calls of the program's own functions, or NULL */
 	uint64_t received;             /* receives so far */
 	uint64_t computed_ns, in_files_ns, n_calls, untimed;
 	uint64_t begin_ns, end_ns;
 	uint64_t outside_ns;           /* end of the last MPI call before the current one; if the rank polled in vain
 				        * meanwhile, the beginning of the current call */
 	bool begun, ended;             /* was told */
+	bool is_server;
 };
 
 #define INPUT_TYPES 64
@@ -129,7 +136,7 @@ struct input_rank {
 /* Types of the structures. */
 struct input_types {
 	uint32_t call, send, recv, barrier, to_one, from_one, to_all, scan, window, lock, unlock, post, start, complete, wait;
-	uint32_t fence, neighbour, neighbour_data, file_coll, file, burst, iteration, begin, end;
+	uint32_t fence, neighbour, neighbour_data, file_coll, file, burst, iteration, begin, end, stop;
 	/* no structures of the rules, told to others than the engine only: */
 	uint32_t probe; /* v[0]: the receive's call */
 	uint32_t flush; /* v[0], v[1]: window, target or INPUT_ALL */
@@ -147,13 +154,16 @@ struct input {
 	struct input_report *report;
 	struct errbuf *err;
 	bool wants_calls;
+	struct input_params *params; /* set if the engine wants calls */
 	int (*told)(void *arg, const struct input *in, const struct pending *p, struct errbuf *err); /* NULL: the engine */
 	void *arg;
 	bool locks_exclude;       /* some rank asks for an exclusive lock */
+	bool has_servers;
 	uint32_t loop_ranks;      /* ranks whose main loop has the most common number of iterations */
 	uint32_t hosts;
 	uint32_t *host, *on_host; /* [rank]: number of the string; ranks there */
 	uint32_t *on_set;         /* [rank]: ranks there that may use the same processors */
+	struct ending *ending;    /* of a run that did not reach MPI_Finalize; or NULL */
 	uint32_t *network;        /* number of the string that names the switches over its host, 0: unknown */
 };
 
@@ -197,9 +207,32 @@ int input_rank_end(struct input *in, uint32_t rank);
 int input_burst_add(struct input *in, uint32_t rank, const struct input_call *c, uint32_t dest, uint64_t bytes);
 int input_bursts_end(struct input *in, uint32_t rank, const struct input_call *c);
 
+/* ---- input_stop.c ---- */
+/* Find why the run did not reach MPI_Finalize, if a rule asks for it. -1 on error. */
+int input_stops_open(struct input *in);
+/* Tell the reasons in which the rank is. c: its last call. -1 without memory. */
+int input_stops(struct input *in, uint32_t rank, const struct input_call *c);
+
+/* ---- input_server.c ---- */
+/* Sets is_server of all ranks, and has_servers. -1 without memory. */
+int input_servers_find(struct input *in);
+
 /* ---- input_window.c: windows and files ---- */
 int input_window_call(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g);
 int input_file_call(struct input *in, uint32_t rank, const struct input_call *c, const struct input_sig *g);
+
+/* ---- input_params.c ---- */
+/* Where the parameters of each function stand in the structure function_call, which is borrowed. NULL without memory. */
+struct input_params *input_params_create(const struct rules_struct *call);
+/* All values of function_call but the first, RULES_MAX_PARAMS at most. */
+void input_params_fill(struct input *in, uint32_t rank, uint32_t sym, union rules_value *v);
+
+/* ---- input_own.c ---- */
+/* The functions of the program that the rules have structures for; none: the rank's own stays NULL. -1 without memory. */
+int input_own_create(struct input *in, uint32_t rank);
+void input_own_destroy(struct input_own *o);
+/* A function of the program was called, or has returned: then its event is in the ring. -1 without memory. */
+int input_own_call(struct input *in, uint32_t rank, const struct input_call *c, bool is_return);
 
 /* ---- input_call.c ---- */
 /* A new event in the rank's ring, of that call; NULL without memory. */

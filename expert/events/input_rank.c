@@ -57,7 +57,8 @@ static int by_count(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The loops that have the most common number of iterations are the same loop. Loops with other numbers are forgotten. */
+/* The loops that have the most common number of iterations are the same loop. Loops with other numbers are forgotten. So
+ * are all loops of a task farm: its ranks pass through them independently. */
 static int agree_on_loops(struct input *in)
 {
 	uint32_t n = trace_n_ranks(in->t), run = 0;
@@ -77,7 +78,7 @@ static int agree_on_loops(struct input *in)
 	}
 	free(count);
 	for (uint32_t r = 0; r < n; r++)
-		if (in->rank[r].loop.count != common || in->loop_ranks < 2)
+		if (in->rank[r].loop.count != common || in->loop_ranks < 2 || in->has_servers)
 			in->rank[r].loop.count = 0;
 	return 0;
 }
@@ -169,7 +170,7 @@ int input_ranks_open(struct input *in)
 		if (k->present && input_shortage_open(in, r) < 0)
 			return -1;
 	}
-	return agree_on_loops(in) < 0 || find_hosts(in) < 0 ? -1 : count_bound(in);
+	return input_servers_find(in) < 0 || agree_on_loops(in) < 0 || find_hosts(in) < 0 ? -1 : count_bound(in);
 }
 
 /* ---- bursts ---- */
@@ -308,7 +309,7 @@ int input_rank_end(struct input *in, uint32_t rank)
 	c.event = k->n_calls - 1;
 	if (k->last != k->first && input_last(k)->s.start_ns > c.enter_ns)
 		c.enter_ns = c.leave_ns = input_last(k)->s.start_ns;
-	if (input_bursts_end(in, rank, &c) < 0)
+	if (input_bursts_end(in, rank, &c) < 0 || input_stops(in, rank, &c) < 0)
 		return -1;
 	p = input_append(in, rank, &c, in->type.end);
 	if (!p)
@@ -334,6 +335,7 @@ int input_rank_end(struct input *in, uint32_t rank)
 	p->v[20].i = f->host_processors;
 	p->v[21].i = in->network[rank];
 	p->v[22].i = bounded((double)f->after_ns);
+	p->v[23].i = k->is_server;
 	return 0;
 }
 

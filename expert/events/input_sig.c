@@ -216,6 +216,8 @@ static void decode(struct input *in, uint32_t rank, uint32_t sym, struct input_s
 		s->type = in->type.window;
 	} else if (fn->cls == TC_SYNC)
 		decode_sync(in, fn->name, s);
+	else if (d->sigs.sig[sym].fn == FN_Precedent_call || d->sigs.sig[sym].fn == FN_Precedent_return)
+		s->kind = d->sigs.sig[sym].fn == FN_Precedent_call ? IK_OWN_CALL : IK_OWN_RETURN;
 	else if (!strcmp(fn->name, "MPI_Probe") || !strcmp(fn->name, "MPI_Iprobe"))
 		s->kind = IK_PROBE;
 	place(in, rank, s);

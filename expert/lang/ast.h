@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define RULES_MAX_PATTERNS   8     /* structures that a rule joins */
-#define RULES_MAX_PARAMS     48    /* of a structure */
+#define RULES_MAX_PARAMS     80    /* of a structure; function_call has those of all functions */
 #define RULES_MAX_RULES      4096
 #define RULES_MAX_STRUCTS    1024
 #define RULES_MAX_DEPTH      128   /* of nested expressions */

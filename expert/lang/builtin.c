@@ -14,7 +14,15 @@
 #define EPOCH "param window, origin, target, epoch, peers type int;"
 
 const char builtin_types[] =
-    "defstruct event function_call \"any call\" param before type time;"
+    /* Every parameter that conf/trace.rules names (tests/unit/expert/events/test_rules_params.c compares). */
+    "defstruct event function_call \"any call\" param before type time "
+    "param bytes, rbytes, "
+    "asrc, asrcs, assertion, atag, atags, code, color, comm, commute, count, counts, degrees, destinations, dims, disp, "
+    "done, dst, edges, file, flag, group, high, index, inplace, key, leader, level, low, maxprocs, message, newcomm, "
+    "newfile, newwin, offset, parent, partition, partitions, peer, periods, rcount, rcounts, remote, reorder, req, "
+    "reqs, required, result_count, root, rtag, rtypes, size, sources, split_type, src, tag, target, types, values, whence, "
+    "win type int "
+    "param type, newtype, rtype, etype, filetype, result_type, op, function type string;"
 
     "defstruct event function_call_send_operation \"a message sets out\" "
     "param source, dest, tag, comm, bytes type int "
@@ -71,9 +79,15 @@ const char builtin_types[] =
     "param polling, before_init, in_init, cpu_time, delayed type time "
     "param is_sampled type boolean "
     "param processors, processor_set, ranks_on_set type int param throttled type time "
-    "param processors_of_host type int param network type string param after_finalize type time;"
+    "param processors_of_host type int param network type string param after_finalize type time "
+    "param is_server type boolean;"
+
+    "defstruct event rank_stop \"why a rank did not reach MPI_Finalize\" "
+    "param reason type string param ranks, waits_for type int param time type time "
+    "param wait_start_time, wait_finish_time type time;"
 
     "defstruct observation problem \"what declare problem finds\" "
     "param name, description, advice type string "
     "param duration type time "
-    "param id, kind, remedy type string optional;";
+    "param id, kind, remedy type string optional "
+    "param waiting, awaited type int optional;";

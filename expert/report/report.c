@@ -10,6 +10,9 @@
 #define MAX_PLACES 4096 /* of a problem */
 #define MAX_AT_ONCE 8   /* different ones of one finding */
 
+/* What a rank does in a finding whose rule names who waits, or who is waited for. */
+enum role { ROLE_UNTOLD, ROLE_WAITS, ROLE_AWAITED, ROLE_NONE };
+
 struct seen {
 	struct report *r;
 	struct report_problem *p;
@@ -21,6 +24,8 @@ struct seen {
 	int64_t from_ns[MAX_AT_ONCE];           /* when the first of them begins to */
 	int64_t first_ns, last_ns;              /* of all */
 	uint32_t n;
+	int64_t waiting, awaited;               /* the ranks that the rule names; -1: none */
+	int64_t awaited_ns;                     /* when that one comes */
 };
 
 /* Which given parameter has that name; -1: none. */
@@ -67,6 +72,15 @@ static uint32_t string_of(struct engine *e, const struct engine_finding *f, cons
 	return set >= 0 && set_type(f, set) == RT_STRING && engine_finding_value(e, f, (uint32_t)set, &v) ? (uint32_t)v.i : 0;
 }
 
+/* The rank that may be given; -1: it is not. */
+static int64_t rank_of(struct engine *e, const struct engine_finding *f, const char *name)
+{
+	int set = set_named(f, name);
+	union rules_value v;
+
+	return set >= 0 && set_type(f, set) == RT_INT && engine_finding_value(e, f, (uint32_t)set, &v) ? v.i : -1;
+}
+
 static uint8_t remedy_of(const char *text, bool is_wait)
 {
 	static const char *const name[] = {[RR_EARLIER] = "earlier", [RR_BALANCE] = "balance", [RR_LEVEL] = "level",
@@ -110,7 +124,17 @@ static bool same_call(const struct report_call *a, const struct report_call *b)
 
 static bool same_place(const struct report_place *a, const struct report_place *b)
 {
-	return same_call(&a->call, &b->call) && same_call(&a->begun, &b->begun);
+	return a->role == b->role && same_call(&a->call, &b->call) && same_call(&a->begun, &b->begun);
+}
+
+/* Where no rank is said to wait, all do that come before the one waited for. */
+static uint8_t role_of(const struct seen *s, uint32_t rank, int64_t from)
+{
+	if (s->waiting < 0 && s->awaited < 0)
+		return ROLE_UNTOLD;
+	if (rank == s->awaited)
+		return ROLE_AWAITED;
+	return rank == s->waiting || (s->waiting < 0 && from < s->awaited_ns) ? ROLE_WAITS : ROLE_NONE;
 }
 
 /* Where a simple event waits; false: it has no place. */
@@ -121,6 +145,7 @@ static bool waiting_place(struct seen *s, uint32_t type, const union rules_value
 	struct report_call done;
 
 	*p = (struct report_place){.rank = (uint32_t)v[RA_RANK].i};
+	p->role = role_of(s, p->rank, v[at->wait - 1].i);
 	if (p->rank >= trace_n_ranks(s->r->t))
 		return false;
 	k = trace_get_rank(s->r->t, p->rank);
@@ -142,6 +167,15 @@ static uint32_t find_seen(const struct seen *s, const struct report_place *p)
 	return i;
 }
 
+static int see_awaited(void *arg, uint32_t type, const union rules_value *v)
+{
+	struct seen *s = arg;
+
+	if (v[RA_RANK].i == s->awaited)
+		s->awaited_ns = v[slots_of(s, type)->wait - 1].i;
+	return 0;
+}
+
 static int see_event(void *arg, uint32_t type, const union rules_value *v)
 {
 	struct seen *s = arg;
@@ -151,7 +185,7 @@ static int see_event(void *arg, uint32_t type, const union rules_value *v)
 	struct report_place p;
 	uint32_t i;
 
-	if (!waiting_place(s, type, v, &p))
+	if (!waiting_place(s, type, v, &p) || p.role == ROLE_NONE)
 		return 0;
 	s->first_ns = from < s->first_ns ? from : s->first_ns;
 	s->last_ns = from > s->last_ns ? from : s->last_ns;
@@ -234,7 +268,8 @@ static int add_places(struct seen *s, uint64_t ns)
 		if (is_early(s, i) && s->place[i].waits_ns > longest)
 			longest = s->place[i].waits_ns;
 	for (uint32_t i = 0; i < s->n; i++) {
-		bool waits = is_early(s, i) && 2 * s->place[i].waits_ns >= longest, told = false;
+		bool early = is_early(s, i) && 2 * s->place[i].waits_ns >= longest, told = false;
+		bool waits = s->place[i].role == ROLE_UNTOLD ? early : s->place[i].role == ROLE_WAITS;
 		struct report_place place = as_told(s, i, waits);
 
 		if (find_place(s->r, s->p, &place, &s->at[i]) < 0)
@@ -255,7 +290,8 @@ static int add_places(struct seen *s, uint64_t ns)
 static int add_finding(struct report *r, struct engine *e, const struct engine_finding *f, struct report_problem *p,
 		       int64_t ns)
 {
-	struct seen s = {.r = r, .p = p, .rules = engine_rules(e), .first_ns = INT64_MAX, .last_ns = INT64_MIN};
+	struct seen s = {.r = r, .p = p, .rules = engine_rules(e), .first_ns = INT64_MAX, .last_ns = INT64_MIN,
+			 .waiting = rank_of(e, f, "waiting"), .awaited = rank_of(e, f, "awaited"), .awaited_ns = INT64_MAX};
 
 	p->n++;
 	p->untimed += f->untimed;
@@ -274,6 +310,8 @@ static int add_finding(struct report *r, struct engine *e, const struct engine_f
 	}
 	if (!r->t)
 		return 0;
+	if (s.awaited >= 0)
+		engine_finding_events(e, f, see_awaited, &s);
 	engine_finding_events(e, f, see_event, &s);
 	if (add_places(&s, (uint64_t)ns) < 0)
 		return -1;
@@ -303,6 +341,7 @@ int report_found(void *arg, struct engine *e, const struct engine_finding *f, st
 		p->id = string_of(e, f, "id");
 		p->kind = string_of(e, f, "kind");
 		p->is_wait = !p->kind || !strcmp(engine_text(e, p->kind), "wait");
+		p->is_end = p->kind && !strcmp(engine_text(e, p->kind), "end");
 		p->is_outside = p->kind && !strcmp(engine_text(e, p->kind), "outside");
 		p->remedy = remedy_of(engine_text(e, string_of(e, f, "remedy")), p->is_wait);
 	}

@@ -26,6 +26,7 @@ struct report_place {
 	uint32_t rank;          /* one of them, whose definitions have the sites */
 	uint64_t n, duration_ns;
 	uint64_t waits_ns;      /* part of duration_ns in findings in which this call waits, and is not waited for */
+	uint8_t role;           /* whether its ranks wait or are waited for, where the rule tells */
 	uint8_t *ranks;         /* ranks at this place: a bit for each */
 };
 
@@ -57,6 +58,7 @@ struct report_problem {
 	struct report_place *place;
 	uint32_t n_place, cap_place;
 	bool is_wait;           /* its kind is `wait` */
+	bool is_end;            /* `end`: why the run did not reach MPI_Finalize */
 	bool is_outside;        /* `outside`: before the first call or after the last */
 	uint8_t remedy;         /* enum report_remedy */
 	/* from expert/replay/replay.h */

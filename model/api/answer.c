@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Questions of the program, answered by interpreting the model that was fitted last, in the thread that asks, with a bound
  * on the steps. Nothing is waited for. */
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,11 @@
 #include "model/api/session.h"
 #include "model/induce/interpret.h"
 
-#define CHANCE_RUNS 15 /* of a model with chance */
+#define CHANCE_RUNS    15  /* of a model with chance */
+#define FAR	       10  /* times outside of the runs: nothing about caches and algorithms there is known */
+#define NINE_IN_TEN    0.9 /* of the answers are right within their error */
+#define MEAN_OF_NORMAL 0.7979 /* mean absolute value of normal errors of variance 1: sqrt(2 / pi) */
+#define BY_CHANCE      "the way of the program goes by chance, as far as its points and variables show"
 
 struct question {
 	struct precedent_model *m;
@@ -76,25 +81,67 @@ static int interpret(struct question *q, const struct model_sink *sink, struct m
 
 /* ---- how much an answer is to be trusted ---- */
 
-static void confidence_time(struct question *q)
+/* How far the inputs are outside of the runs, in spans of the runs: 0 inside. On a logarithmic scale where all are above 0.
+ * *far: an input that is more than FAR times outside, or n_inputs. */
+static double distance(const struct question *q, uint32_t *far)
 {
-	const struct model_confidence *c = &q->s->model->confidence;
+	const struct model *m = q->s->model;
+	double most = 0;
 
-	q->a.error = c->time_error;
-	q->a.confidence = c->n_runs ? (1 - (double)c->n_refused / c->n_runs) * fmax(0, 1 - c->time_error) : 0;
+	*far = m->n_inputs;
+	for (uint32_t i = 0; i < m->n_inputs; i++) {
+		double lo = m->input[i].lo, hi = m->input[i].hi, x = q->input[i], span, out;
+
+		if (x >= lo && x <= hi)
+			continue;
+		if (lo > 0 && x > 0) {
+			span = fmax(log(hi / lo), M_LN2);
+			out = x > hi ? log(x / hi) : log(lo / x);
+			if (out > log(FAR))
+				*far = i;
+		} else {
+			span = fmax(hi - lo, fmax(fabs(hi), fabs(lo)));
+			out = x > hi ? x - hi : lo - x;
+			if (out > FAR * span)
+				*far = i;
+		}
+		most = fmax(most, out / span);
+	}
+	return most;
+}
+
+/*
+ * The error is one that nine in ten runs do not exceed, and the confidence says so: less where runs were refused, and outside
+ * of the runs. A mean absolute error becomes that bound by Student's t, as for normal errors of so many runs.
+ */
+static int confidence_time(struct question *q)
+{
+	const struct model *m = q->s->model;
+	const struct model_confidence *c = &m->confidence;
+	uint32_t n = c->n_runs - c->n_refused, far;
+	double away = distance(q, &far);
+
+	if (far < m->n_inputs)
+		return err_set(&q->err, "%.80s = %g is more than %d times outside of the runs (%g to %g): the time there is not known",
+			       m->input[far].name, q->input[far], FAR, m->input[far].lo, m->input[far].hi);
+	q->a.error = n ? c->time_error * gsl_cdf_tdist_Pinv((1 + NINE_IN_TEN) / 2, n) / MEAN_OF_NORMAL * (1 + away) : 0;
+	q->a.confidence = n ? NINE_IN_TEN * n / c->n_runs / (1 + away) : 0;
+	return 0;
 }
 
 static void confidence_path(struct question *q)
 {
 	const struct model_confidence *c = &q->s->model->confidence;
+	uint32_t far;
 
 	q->a.error = c->time_error;
-	q->a.confidence = c->n_runs ? c->prefix : 0;
+	q->a.confidence = c->n_runs ? c->prefix / (1 + distance(q, &far)) : 0;
 }
 
 static void confidence_data(struct question *q, uint32_t var)
 {
 	const struct model *m = q->s->model;
+	uint32_t far;
 
 	for (uint32_t g = 0; g < m->n_graphs; g++)
 		for (uint32_t u = 0; u < m->graph[g].n_nodes; u++)
@@ -105,7 +152,7 @@ static void confidence_data(struct question *q, uint32_t var)
 					if (a->data[d].var == var)
 						q->a.error = fmax(q->a.error, a->data[d].error);
 			}
-	q->a.confidence = m->confidence.n_runs ? (double)m->confidence.n_exact / m->confidence.n_runs : 0;
+	q->a.confidence = m->confidence.n_runs ? (double)m->confidence.n_exact / m->confidence.n_runs / (1 + distance(q, &far)) : 0;
 }
 
 /* ---- time ---- */
@@ -120,8 +167,7 @@ static int time_ask(struct question *q, double *time_s)
 	if (!isfinite(spread.mean_s))
 		return question_fail(q, "the time is not a number for these inputs");
 	*time_s = spread.mean_s;
-	confidence_time(q);
-	return 0;
+	return confidence_time(q);
 }
 
 int precedent_model_time(precedent_model *m, const double *inputs, uint32_t n, struct precedent_model_answer *a)
@@ -217,6 +263,8 @@ static int passage_ask(struct question *q, int32_t point, uint64_t passage, stru
 	struct model_result r = {0};
 
 	p->wanted = passage;
+	if (q->s->model->random)
+		return question_fail(q, BY_CHANCE);
 	if (point_of(q, point, &p->point) < 0 || interpret(q, &sink, &r) < 0)
 		return -1;
 	if (!p->n || p->n < passage)
@@ -235,7 +283,7 @@ int precedent_model_time_at(precedent_model *m, const double *inputs, uint32_t n
 		rc = passage_ask(&q, point, passage, &p);
 	if (rc == 0) {
 		q.a.value = p.time_s;
-		confidence_time(&q);
+		rc = confidence_time(&q);
 	}
 	return question_close(&q, rc, a);
 }
@@ -290,7 +338,7 @@ static int row_ask(struct question *q, struct row *row)
 
 	row->before = row->at = MODEL_NONE;
 	if (q->s->model->random)
-		return question_fail(q, "the way of the program goes by chance, as far as its points and variables show");
+		return question_fail(q, BY_CHANCE);
 	if (interpret(q, &sink, &r) < 0 && row->at == MODEL_NONE)
 		return -1;
 	if (row->at == MODEL_NONE)

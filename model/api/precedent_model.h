@@ -99,7 +99,7 @@ struct precedent_model_answer {
 	uint32_t runs;	     /* that the model was learnt from */
 	double value;	     /* seconds, value of the variable, or seconds gained by going parallel */
 	double confidence;   /* 0 to 1, see libprecedent_model(3): how runs that were left out came out */
-	double error;	     /* of times: mean relative error on runs that were left out; of data: root mean square of the rule */
+	double error;	     /* of times: relative error that nine in ten runs do not exceed; of data: root mean square of the rule */
 	int32_t outside;     /* 1 if an input lies outside the range of the runs that the model was learnt from */
 	uint32_t fit;	     /* number of the fit; 0 for a model from a file */
 	char reason[PRECEDENT_MODEL_LINE];

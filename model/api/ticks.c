@@ -3,9 +3,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 #include "model/api/ticks.h"
 
@@ -27,20 +24,9 @@ static bool kernel_trusts_tsc(void)
 	return n == 4 && !memcmp(text, "tsc\n", 4);
 }
 
-static bool has_tsc(void)
-{
-#if defined(__x86_64__)
-	unsigned a, b, c, d;
-
-	return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & (1u << 8)) && kernel_trusts_tsc();
-#else
-	return false;
-#endif
-}
-
 void ticks_start(void)
 {
-	ticks_are_tsc = has_tsc();
+	ticks_are_tsc = arch_has_counter() && kernel_trusts_tsc();
 	start_ticks = ticks_now();
 	start_ns = ticks_mono_ns();
 }

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "common/arch/arch.h"
+
 extern bool ticks_are_tsc;
 
 static inline uint64_t ticks_mono_ns(void)
@@ -23,10 +25,8 @@ static inline uint64_t ticks_mono_ns(void)
 
 static inline uint64_t ticks_now(void)
 {
-#if defined(__x86_64__)
 	if (__builtin_expect(ticks_are_tsc, 1))
-		return __builtin_ia32_rdtsc();
-#endif
+		return arch_counter();
 	return ticks_mono_ns();
 }
 

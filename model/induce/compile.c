@@ -13,6 +13,9 @@
 #include "model/induce/compile.h"
 #include "model/induce/file.h"
 
+/* Exit status of a child whose program could not be started: posix_spawn(3) may tell it so, and does under qemu-user. */
+#define NOT_STARTED 127
+
 extern char **environ;
 
 struct model_program {
@@ -37,11 +40,14 @@ static int run_compiler(const char *cc, const char *source, const char *object, 
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return err_set(err, "%s: %s", cc, strerror(errno));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_STARTED)
+		return err_set(err, "%s cannot be started; a C compiler is needed to compile models", cc);
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		return err_set(err, "%s could not compile %s", cc, source);
 	return 0;
 }
 
+/* The source of the model; the header if m is NULL. */
 static int source_write(const struct model *m, const char *path, struct errbuf *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), rc;
@@ -53,40 +59,49 @@ static int source_write(const struct model *m, const char *path, struct errbuf *
 			close(fd);
 		return -1;
 	}
-	rc = model_emit_c(m, f, err);
+	rc = m ? model_emit_c(m, f, err) : model_emit_header(f);
 	if (fclose(f) && rc == 0)
 		rc = err_set(err, "%s: %s", path, strerror(errno));
 	return rc;
 }
 
+enum { FILE_C, FILE_H, FILE_SO, FILES };
+
+static int write_files(const struct model *m, char *const *fresh, char *const *path, const char *cc, struct errbuf *err)
+{
+	for (int i = 0; i < FILES; i++)
+		unlink(fresh[i]);
+	if (source_write(m, fresh[FILE_C], err) < 0 || source_write(NULL, fresh[FILE_H], err) < 0 ||
+	    run_compiler(cc ? cc : "cc", fresh[FILE_C], fresh[FILE_SO], err) < 0)
+		return -1;
+	if (chmod(fresh[FILE_SO], 0700) < 0)
+		return err_set(err, "%s: %s", path[FILE_SO], strerror(errno));
+	for (int i = 0; i < FILES; i++)
+		if (rename(fresh[i], path[i]) < 0)
+			return err_set(err, "%s: %s", path[i], strerror(errno));
+	return 0;
+}
+
 int model_compile(const struct model *m, const char *dir, const char *cc, struct errbuf *err)
 {
-	char *source = NULL, *object = NULL, *source_new = NULL, *object_new = NULL;
-	long pid = getpid();
-	int rc = -1;
+	static const char *const suffix[] = {"c", "h", "so"};
+	char *path[FILES] = {NULL}, *fresh[FILES] = {NULL};
+	int rc = 0;
 
-	if (asprintf(&source, "%s/model.c", dir) < 0 || asprintf(&object, "%s/model.so", dir) < 0 ||
-	    asprintf(&source_new, "%s/.model.c.%ld", dir, pid) < 0 || asprintf(&object_new, "%s/.model.so.%ld", dir, pid) < 0) {
-		err_set(err, "no memory to compile a model");
-		goto out;
+	if (mkdir(dir, 0777) < 0 && errno != EEXIST)
+		return err_set(err, "%s: %s", dir, strerror(errno));
+	for (int i = 0; i < FILES && rc == 0; i++)
+		if (asprintf(&path[i], "%s/model.%s", dir, suffix[i]) < 0 ||
+		    asprintf(&fresh[i], "%s/.model.%s.%ld", dir, suffix[i], (long)getpid()) < 0)
+			rc = err_set(err, "no memory to compile a model");
+	if (rc == 0)
+		rc = write_files(m, fresh, path, cc, err);
+	for (int i = 0; i < FILES; i++) {
+		if (rc < 0 && fresh[i])
+			unlink(fresh[i]);
+		free(path[i]);
+		free(fresh[i]);
 	}
-	unlink(source_new);
-	if (source_write(m, source_new, err) < 0 || run_compiler(cc ? cc : "cc", source_new, object_new, err) < 0)
-		goto out;
-	if (chmod(object_new, 0700) < 0 || rename(source_new, source) < 0 || rename(object_new, object) < 0) {
-		err_set(err, "%s: %s", object, strerror(errno));
-		goto out;
-	}
-	rc = 0;
-out:
-	if (rc < 0 && source_new && object_new) {
-		unlink(source_new);
-		unlink(object_new);
-	}
-	free(source);
-	free(object);
-	free(source_new);
-	free(object_new);
 	return rc;
 }
 
@@ -178,4 +193,47 @@ int model_program_run(const struct model_program *p, const double *input, uint64
 	out->graph = (uint32_t)count[2];
 	out->node = (uint32_t)count[3];
 	return model_stop_error(p->m, out, err);
+}
+
+/* ---- the object alone ---- */
+
+int model_object_open(struct model_object *o, const char *dir, struct errbuf *err)
+{
+	char *path = realpath(dir, NULL), *object = NULL;
+	uint32_t (*abi)(void);
+	int rc = -1;
+
+	*o = (struct model_object){0};
+	if (!path || asprintf(&object, "%s/model.so", path) < 0) {
+		object = NULL;
+		err_set(err, "%s: %s", dir, strerror(errno));
+		goto out;
+	}
+	if (object_check(object, err) < 0)
+		goto out;
+	o->handle = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+	if (!o->handle) {
+		err_set(err, "%s: %.300s", object, dlerror());
+		goto out;
+	}
+	*(void **)&abi = dlsym(o->handle, "precedent_model_abi");
+	*(void **)&o->name = dlsym(o->handle, "precedent_model_name");
+	*(void **)&o->run = dlsym(o->handle, "precedent_model_run");
+	if (!abi || !o->name || !o->run || abi() != MODEL_PROGRAM_ABI)
+		err_set(err, "%s is no compiled model of this version; make it anew by 'precedent model compile'", object);
+	else
+		rc = 0;
+out:
+	free(path);
+	free(object);
+	if (rc < 0)
+		model_object_close(o);
+	return rc;
+}
+
+void model_object_close(struct model_object *o)
+{
+	if (o->handle)
+		dlclose(o->handle);
+	*o = (struct model_object){0};
 }

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "model/induce/compile.h"
 #include "model/induce/compile_text.h"
@@ -62,6 +63,11 @@ static void put_feature(const struct emitter *e, uint32_t x)
 		fputs("model_mod(", e->out);
 		put_feature(e, f->a);
 		fprintf(e->out, ", %u)", f->b);
+		return;
+	case MODEL_IS:
+		fputs("(double)(", e->out);
+		put_feature(e, f->a);
+		fprintf(e->out, " == %u)", f->b);
 		return;
 	}
 	fprintf(e->out, "%s(", call[f->op]);
@@ -168,6 +174,10 @@ static void put_condition(const struct emitter *e, const struct model_atom *a)
 		fputc(')', e->out);
 		return;
 	}
+	if (a->kind == MODEL_ATOM_CHANCE) {
+		fprintf(e->out, "if (model_random(&p->random) < %a)", a->a);
+		return;
+	}
 	fprintf(e->out, "if (model_%s(", a->kind == MODEL_ATOM_ARITH ? "arith" : "geom");
 	put_feature(e, a->x);
 	fprintf(e->out, ", %a, %a, %" PRIu64 "u))", a->a, a->b, a->n);
@@ -203,15 +213,18 @@ static void put_node(const struct emitter *e, uint32_t node)
 		fprintf(e->out, "\tSAVE;\n\tif (%s_%u(p, %u) < 0) {\n\t\tCOUNTS;\n\t\treturn -1;\n\t}\n\tLOAD;\n",
 			e->quick ? "quick" : "graph", n->callee, node);
 	for (uint32_t i = 0; i < n->n_choices; i++) {
-		bool both = n->choice[i].both;
+		uint32_t first = i;
 
 		fputs("\t{ ", e->out);
 		put_condition(e, &n->choice[i].atom);
-		if (both) {
+		while (n->choice[i].both) {
 			fputs("\n\t{ ", e->out);
 			put_condition(e, &n->choice[++i].atom);
 		}
-		fprintf(e->out, "\n\t\t\tgoto a%u_%u;%s }\n", node, n->choice[i].arc, both ? " }" : "");
+		fprintf(e->out, "\n\t\t\tgoto a%u_%u; }", node, n->choice[i].arc);
+		for (; first < i; first++)
+			fputs(" }", e->out);
+		fputc('\n', e->out);
 	}
 	if (n->rest == MODEL_NEGATIVE)
 		fprintf(e->out, "\tgoto a%u_%u;\n", node, n->negative);
@@ -273,6 +286,34 @@ static void put_graph(const struct emitter *e)
 	fputs("end: __attribute__((unused));\n\tSAVE;\n\tCOUNTS;\n\treturn 0;\n}\n#undef SAVE\n#undef LOAD\n#undef COUNTS\n#undef GRAPH\n\n", o);
 }
 
+/* A C string: all but letters, digits and a few signs in octal. */
+static void put_string(FILE *out, const char *s)
+{
+	fputc('"', out);
+	for (; *s; s++)
+		if (isalnum((unsigned char)*s) || strchr(" _+-.,:()#", *s))
+			fputc(*s, out);
+		else
+			fprintf(out, "\\%03o", (unsigned)(unsigned char)*s);
+	fputs("\", ", out);
+}
+
+/* Names of inputs, control points or variables. */
+static void put_names(FILE *out, const char *of, const struct model *m, int what)
+{
+	uint32_t n = what == 0 ? m->n_inputs : what == 1 ? m->n_points : m->n_vars;
+
+	fprintf(out, "static const char *const %s_name[] = {", of);
+	for (uint32_t i = 0; i < n; i++)
+		put_string(out, what == 0 ? m->input[i].name : what == 1 ? m->point[i] : m->var[i].name);
+	fputs("0};\n", out);
+}
+
+int model_emit_header(FILE *out)
+{
+	return fputs(model_h, out) < 0 ? -1 : 0;
+}
+
 int model_emit_c(const struct model *m, FILE *out, struct errbuf *err)
 {
 	struct emitter e = {.m = m, .out = out};
@@ -281,9 +322,12 @@ int model_emit_c(const struct model *m, FILE *out, struct errbuf *err)
 	if (model_key(m, &key, err) < 0)
 		return -1;
 	fprintf(out, "/* A model of %u runs, as C: made by precedent. Compile with -ffp-contract=off. */\n", m->n_runs);
-	fprintf(out, "#define INPUTS %u\n#define VARS %u\n#define POINTS %u\n#define ABI %d\n#define KEY 0x%016" PRIx64 "u\n", m->n_inputs,
-		m->n_vars, m->n_points, MODEL_PROGRAM_ABI, key);
+	fprintf(out, "#define INPUTS %u\n#define VARS %u\n#define POINTS %u\n#define ABI %d\n#define STEPS %lluu\n#define KEY 0x%016" PRIx64 "u\n", m->n_inputs,
+		m->n_vars, m->n_points, MODEL_PROGRAM_ABI, MODEL_STEPS_DEFAULT, key);
 	fputs(model_c_head, out);
+	put_names(out, "input", m, 0);
+	put_names(out, "point", m, 1);
+	put_names(out, "var", m, 2);
 	fputs("static const double var_begin[VARS + 1] = {", out);
 	for (uint32_t v = 0; v < m->n_vars; v++)
 		fputs(m->var[v].known ? "0, " : "NAN, ", out);

@@ -19,8 +19,26 @@
 #define MOD_FIRST    3
 #define MOD_SECOND   4
 
+/* Values of a column, or of its remainder, as numbers: 0 is the least value. Sorting them once for all first conditions
+ * makes the search of the second one quick. */
+struct ranked {
+	uint32_t col, mod, n; /* n: different values */
+	double bits, *x;      /* x: by number */
+	uint16_t *number;     /* by place in the sample */
+};
+/* What the rows of a value have: an arc, or MIXED. */
+struct of_value {
+	uint32_t label, rows, runs, last_run;
+};
+#define MIXED UINT32_MAX
+
 struct pairing {
 	struct rules_search *s, sub;
+	struct ranked *ranked;
+	uint32_t n_ranked;
+	uint32_t *place; /* of the rows that the first condition picks, in the sample */
+	struct of_value *of; /* by number */
+	double *distinct; /* by arc: values that have it alone */
 	double *value, gain, least_bits; /* that a second condition takes */
 	struct rules_atom *best; /* of two */
 	uint32_t *sample;	 /* of the search's rows */
@@ -111,6 +129,66 @@ static double most_gain(const struct pairing *p)
 	return most;
 }
 
+/* Values next to each other that have one arc are a condition; those at either end are open. */
+static void try_ranges(struct pairing *p, const struct ranked *r, uint32_t n)
+{
+	const struct rules_table *t = p->s->t;
+	bool input = t->kind[r->col] & RULES_INPUT;
+
+	for (uint32_t i = 0, end; i < n; i = end) {
+		struct rules_atom a = {.col = r->col, .mod = r->mod, .by = MODEL_NONE, .label = p->of[i].label, .bits = r->bits};
+		double lo = -INFINITY, hi = INFINITY;
+		uint32_t runs = 0;
+
+		for (end = i; end < n && p->of[end].label == p->of[i].label; end++) {
+			a.covered += p->of[end].rows;
+			runs += p->of[end].runs;
+		}
+		if (a.label == MIXED || (!i && end == n))
+			continue;
+		if (i)
+			lo = rules_between(r->x[p->of[i - 1].last_run], r->x[p->of[i].last_run], true);
+		if (end < n)
+			hi = rules_between(r->x[p->of[end - 1].last_run], r->x[p->of[end].last_run], false);
+		a.atom = (struct model_atom){.kind = MODEL_ATOM_RANGE, .a = lo, .b = hi};
+		a.bits += rules_range_bits(lo, hi);
+		a.d = RULES_ALPHA * (double)p->sub.count[a.label] + RULES_BETA * p->distinct[a.label];
+		rules_consider(&p->sub, &a, input ? runs : 0, -1);
+	}
+}
+
+/* The picked rows by the numbers of their values; last_run becomes the number, and values without rows go. */
+static void try_ranked(struct pairing *p, const struct ranked *r)
+{
+	const struct rules_table *t = p->s->t;
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < r->n; k++)
+		p->of[k] = (struct of_value){.last_run = MODEL_NONE};
+	for (size_t i = 0; i < p->sub.n; i++) {
+		struct of_value *v = &p->of[r->number[p->place[i]]];
+		uint32_t row = p->sub.row[i], label = t->label[row];
+
+		v->label = !v->rows || v->label == label ? label : MIXED;
+		v->rows++;
+		v->runs += v->last_run != t->run[row];
+		v->last_run = t->run[row];
+	}
+	for (uint32_t k = 0; k < t->n_arcs; k++)
+		p->distinct[k] = 0;
+	for (uint32_t k = 0; k < r->n; k++) {
+		if (!p->of[k].rows)
+			continue;
+		p->of[n] = p->of[k];
+		p->of[n].last_run = k;
+		if (p->of[n].label != MIXED)
+			p->distinct[p->of[n].label]++;
+		n++;
+	}
+	if (n > 1)
+		try_ranges(p, r, n);
+}
+
 /* The best second condition behind the first. */
 static int try_first(struct pairing *p, struct rules_atom *first)
 {
@@ -122,6 +200,7 @@ static int try_first(struct pairing *p, struct rules_atom *first)
 	sub->n = 0;
 	for (size_t i = 0; i < p->n_sample; i++)
 		if (rules_covers(s->t, first, p->sample[i])) {
+			p->place[sub->n] = (uint32_t)i;
 			sub->row[sub->n++] = p->sample[i];
 			labels += !sub->count[s->t->label[p->sample[i]]]++;
 		}
@@ -129,9 +208,9 @@ static int try_first(struct pairing *p, struct rules_atom *first)
 		return 0;
 	sub->found = false;
 	sub->n_runs = s->n_runs;
-	for (uint32_t c = 0; c < s->t->n_cols; c++)
-		if (c != first->col && rules_column(sub, p->value, c, MOD_SECOND) < 0)
-			return -1;
+	for (uint32_t k = 0; k < p->n_ranked; k++)
+		if (p->ranked[k].col != first->col)
+			try_ranked(p, &p->ranked[k]);
 	rc = sub->found ? judge_pair(p, first, &sub->best) : 0;
 	if (rc != 1)
 		return rc;
@@ -180,6 +259,78 @@ static int try_column(struct pairing *p, uint32_t c)
 	return 0;
 }
 
+/* ---- numbers of values ---- */
+
+static int rank_values(struct pairing *p, uint32_t c, uint32_t mod)
+{
+	const struct rules_table *t = p->s->t;
+	struct ranked *r = &p->ranked[p->n_ranked++];
+	double *x = p->value;
+
+	*r = (struct ranked){.col = c, .mod = mod, .bits = t->bits[c] + (mod ? 1 + log2(mod) : 0)};
+	r->x = malloc((p->n_sample + 1) * sizeof(*r->x));
+	r->number = malloc((p->n_sample + 1) * sizeof(*r->number));
+	if (!r->x || !r->number)
+		return -1;
+	for (size_t i = 0; i < p->n_sample; i++) {
+		double v = t->col[c][p->sample[i]];
+
+		x[i] = r->x[i] = mod ? v - floor(v / mod) * mod : v;
+	}
+	qsort(r->x, p->n_sample, sizeof(*r->x), by_value);
+	for (size_t i = 0; i < p->n_sample; i++)
+		if (!r->n || r->x[r->n - 1] != r->x[i])
+			r->x[r->n++] = r->x[i];
+	for (size_t i = 0; i < p->n_sample; i++) {
+		uint32_t lo = 0, hi = r->n - 1;
+
+		while (lo < hi) {
+			uint32_t mid = (lo + hi) / 2;
+
+			if (r->x[mid] < x[i])
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		r->number[i] = (uint16_t)lo;
+	}
+	return 0;
+}
+
+static int rank_columns(struct pairing *p)
+{
+	const struct rules_table *t = p->s->t;
+
+	p->ranked = calloc((size_t)t->n_cols * MOD_SECOND + 1, sizeof(*p->ranked));
+	p->place = malloc((p->n_sample + 1) * sizeof(*p->place));
+	p->of = malloc((p->n_sample + 1) * sizeof(*p->of));
+	p->distinct = malloc((t->n_arcs + 1u) * sizeof(*p->distinct));
+	if (!p->ranked || !p->place || !p->of || !p->distinct)
+		return -1;
+	for (uint32_t c = 0; p->n_sample && c < t->n_cols; c++) {
+		bool whole = t->kind[c] & RULES_WHOLE && !(t->kind[c] & RULES_LABEL);
+
+		if (rank_values(p, c, 0) < 0)
+			return -1;
+		for (uint32_t mod = 2; whole && mod <= MOD_SECOND; mod++)
+			if (rank_values(p, c, mod) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+static void ranked_free(struct pairing *p)
+{
+	for (uint32_t k = 0; k < p->n_ranked; k++) {
+		free(p->ranked[k].x);
+		free(p->ranked[k].number);
+	}
+	free(p->ranked);
+	free(p->place);
+	free(p->of);
+	free(p->distinct);
+}
+
 int conjunctions_search(struct rules_search *s, struct rules_atom pair[2], struct errbuf *err)
 {
 	struct pairing p = {.s = s, .sub = *s, .best = pair};
@@ -196,6 +347,8 @@ int conjunctions_search(struct rules_search *s, struct rules_atom pair[2], struc
 		goto out;
 	for (size_t i = 0; i < s->n; i += step)
 		p.sample[p.n_sample++] = s->row[i];
+	if (rank_columns(&p) < 0)
+		goto out;
 	p.least_bits = s->t->n_cols ? INFINITY : 0;
 	for (uint32_t c = 0; c < s->t->n_cols; c++)
 		p.least_bits = fmin(p.least_bits, s->t->bits[c]);
@@ -207,6 +360,7 @@ out:
 	s->values = p.sub.values; /* its memory may have grown */
 	if (rc < 0)
 		err_set(err, "no memory for pairs of conditions");
+	ranked_free(&p);
 	free(p.value);
 	free(p.sample);
 	free(p.sub.row);

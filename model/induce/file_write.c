@@ -18,9 +18,9 @@ const char *const model_feature_word[MODEL_FEATURE_OPS] = {
     [MODEL_INPUT] = "input", [MODEL_VAR] = "var",   [MODEL_COUNT] = "count", [MODEL_FROM] = "from",
     [MODEL_CALLER] = "caller", [MODEL_MOD] = "mod", [MODEL_MODF] = "modf",   [MODEL_LOG2] = "log2",
     [MODEL_RING] = "ring",   [MODEL_RING_BACK] = "ring_back", [MODEL_DIVF] = "divf", [MODEL_INVERSE] = "inverse",
-    [MODEL_SIGN] = "sign",
+    [MODEL_SIGN] = "sign", [MODEL_IS] = "is",
 };
-const char *const model_atom_word[MODEL_ATOM_KINDS] = {"range", "arithmetic", "geometric", "above", "below"};
+const char *const model_atom_word[MODEL_ATOM_KINDS] = {"range", "arithmetic", "geometric", "chance", "above", "below"};
 const char *const model_choice_word[2] = {"choice", "both"};
 const char *const model_rest_word[MODEL_RESTS] = {"negative", "random", "unknown"};
 const char *const model_input_word[MODEL_INPUT_KINDS] = {"varied", "constant", "tied"};

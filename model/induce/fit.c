@@ -19,6 +19,7 @@
 #define SINGULAR_REL   1e-11
 #define GAIN	       0.9 /* a further term has to bring the error below this share of the error before */
 #define GMDH_GAIN      0.8
+#define CLEARLY	       0.5  /* few runs determine no significance: half of the error counts as well */
 #define ALL_MOST       40
 #define ROWS_PER_TERM  6
 #define FRACTION_MOST  1000
@@ -142,8 +143,11 @@ static int sample_make(struct work *w, const struct fit_table *t, const double *
 	s->y = s->block;
 	s->weight = s->block + FIT_ROWS_MAX;
 	next = s->block + 2 * FIT_ROWS_MAX;
-	for (uint32_t i = 0; i < s->n; i++) {
+	for (uint32_t i = 0; i < s->n; i++)
 		s->y[i] = y[row[i]];
+	if (weigh)
+		fit_strays_cut(s, t, row);
+	for (uint32_t i = 0; i < s->n; i++) {
 		s->weight[i] = 1;
 		w->scale = fmax(w->scale, fabs(s->y[i]));
 	}
@@ -602,9 +606,15 @@ static bool exact_find(const struct work *w, bool simple, struct choice *c)
 
 /* ---- approximate ones ---- */
 
+static void residual_of(const struct work *w, double *const *value, const double *coef, uint32_t n, double *rest)
+{
+	for (uint32_t i = 0; i < w->s.n; i++)
+		rest[i] = w->s.y[i] - predicted(value, coef, n, i);
+}
+
 static double approximate(const struct work *w, struct choice *c)
 {
-	double *value[PICK_MAX + 2], *rest = w->values + (size_t)TERMS_MAX * FIT_ROWS_MAX, error;
+	double *value[PICK_MAX + 2], *rest = w->values + (size_t)TERMS_MAX * FIT_ROWS_MAX, left[FIT_ROWS_MAX], error;
 
 	*c = (struct choice){.n = 1};
 	choice_values(w, c, value);
@@ -614,8 +624,7 @@ static double approximate(const struct work *w, struct choice *c)
 		uint32_t best = 0;
 		double most = 0, better, coef[PICK_MAX + 2];
 
-		for (uint32_t i = 0; i < w->s.n; i++)
-			rest[i] = w->s.y[i] - predicted(value, c->coef, c->n, i);
+		residual_of(w, value, c->coef, c->n, rest);
 		for (uint32_t t = 1; t < w->n_terms; t++) {
 			double r = correlation(&w->s, w->term[t].value, rest);
 
@@ -629,6 +638,9 @@ static double approximate(const struct work *w, struct choice *c)
 		value[c->n] = w->term[best].value;
 		better = held_out_error(w, value, c->n + 1);
 		if (!(better < GAIN * error) || fit_least_squares(&w->s, value, c->n + 1, UINT32_MAX, coef) < 0)
+			break;
+		residual_of(w, value, coef, c->n + 1, left);
+		if (!(better < CLEARLY * error) && !fit_significant(&w->s, value[c->n], rest, left, c->n))
 			break;
 		c->term[c->n++] = best;
 		memcpy(c->coef, coef, c->n * sizeof(*coef));
@@ -653,7 +665,8 @@ static double approximate_all(const struct work *w, struct choice *c, double err
 			break;
 		choice_values(w, &all, value);
 		better = held_out_error(w, value, all.n);
-		if (better < GAIN * error && fit_least_squares(&w->s, value, all.n, UINT32_MAX, all.coef) == 0) {
+		if (better < GAIN * error && fit_variance_falls(error, better, w->s.n) &&
+		    fit_least_squares(&w->s, value, all.n, UINT32_MAX, all.coef) == 0) {
 			*c = all;
 			error = better;
 		}
@@ -697,9 +710,9 @@ int fit_function(const struct fit_table *t, const double *y, bool weigh, struct 
 	if (!weigh)
 		error = approximate_all(w, &c, error);
 	quality(w, error, false, q);
-	if (q->deviation > 0 && error > 1e-6 * q->deviation)
+	if (!weigh && q->deviation > 0 && error > 1e-6 * q->deviation)
 		found = gmdh_fit(&w->s, m, &other, &other_error);
-	if (found > 0 && other_error < GMDH_GAIN * error) {
+	if (found > 0 && other_error < GMDH_GAIN * error && fit_variance_falls(error, other_error, w->s.n / 3)) {
 		*out = other;
 		q->error = other_error;
 		rc = 0;

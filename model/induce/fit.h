@@ -35,7 +35,7 @@ struct fit_quality {
 int fit_function(const struct fit_table *t, const double *y, bool weigh, struct model *m, struct model_fn *out,
 		 struct fit_quality *q, struct errbuf *err);
 
-/* ---- shared with gmdh.c ---- */
+/* ---- shared with gmdh.c and significance.c ---- */
 
 /* Rows for fitting: chosen columns and values, weights, and the fold of each row for cross-validation. */
 struct fit_sample {
@@ -50,6 +50,18 @@ struct fit_sample {
 /* Least squares of y on n_terms columns over the rows whose fold is not `without` (UINT32_MAX: all). Returns -1 if
  * there are fewer rows than terms, or no memory. */
 int fit_least_squares(const struct fit_sample *s, double *const *term, uint32_t n_terms, uint32_t without, double *coef);
+
+/* Does a term bring more than noise? F test of the term against what is left of the values (before and after it), with
+ * Bonferroni's correction for the columns that were tried. Rows with one value of the term are one observation: runs differ
+ * by more than their rows do. n_terms: those before it. */
+bool fit_significant(const struct fit_sample *s, const double *term, const double *before, const double *after,
+		     uint32_t n_terms);
+/* Of errors on so many rows that were left out: is one less by more than noise? F test of two variances. */
+bool fit_variance_falls(double from, double to, uint32_t rows);
+/* A process that loses its processor takes a thousand times as long for a passage. Of each run, a passage counts as at
+ * most what 19 in 20 passages take, if it takes several times that. Not if all longer runs have such passages: then the
+ * program makes them. row: of the table, by row of the sample. */
+void fit_strays_cut(struct fit_sample *s, const struct fit_table *t, const size_t *row);
 
 /* GMDH: layers of quadratic polynomials of two operands, chosen by cross-validation. `error`: error on a third part of
  * the rows, which neither fitting nor choice has used. Returns 1 with the function, 0 if there is nothing to gain, -1

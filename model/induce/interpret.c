@@ -95,7 +95,8 @@ static uint32_t by_chance(struct run *r, const struct model_node *n)
 static uint32_t arc_choose(struct run *r, const struct frame *f, const struct model_node *n, const struct model_state *s)
 {
 	for (uint32_t i = 0; i < n->n_choices; i++) {
-		bool holds = model_atom_holds(f->g, &n->choice[i].atom, s);
+		const struct model_atom *a = &n->choice[i].atom;
+		bool holds = a->kind == MODEL_ATOM_CHANCE ? model_random(&r->random) < a->a : model_atom_holds(f->g, a, s);
 
 		if (holds && !n->choice[i].both)
 			return n->choice[i].arc;

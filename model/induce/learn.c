@@ -232,10 +232,11 @@ static int again(struct learner *l, uint32_t graph)
 		rc = no_memory(l);
 	for (uint32_t u = 0; rc == 0 && u < g->n_nodes; u++)
 		for (uint32_t i = 0; i < g->node[u].n_choices; i++)
-			from[n_from++] = (struct library_atom){g->node[u].choice[i].atom, u};
+			if (g->node[u].choice[i].atom.kind != MODEL_ATOM_CHANCE)
+				from[n_from++] = (struct library_atom){g->node[u].choice[i].atom, u};
 	lib.atom = atom;
 	for (uint32_t u = 0; rc == 0 && u < g->n_nodes; u++) {
-		bool known = g->node[u].rest == MODEL_NEGATIVE;
+		bool known = g->node[u].rest == MODEL_NEGATIVE && !model_node_random(&g->node[u]);
 
 		lib.n = 0;
 		for (uint32_t i = 0; i < n_from; i++)
@@ -460,19 +461,19 @@ static struct model *learn_with(const struct journal *j, uint32_t without, bool 
 	return NULL;
 }
 
-static uint32_t nodes_by(const struct model *m, uint8_t rest)
+static uint32_t nodes_by_chance(const struct model *m)
 {
 	uint32_t n = 0;
 
 	for (uint32_t k = 0; k < m->n_graphs; k++)
 		for (uint32_t u = 0; u < m->graph[k].n_nodes; u++)
-			n += m->graph[k].node[u].rest == rest;
+			n += model_node_random(&m->graph[k].node[u]);
 	return n;
 }
 
 static bool is_better(const struct model *a, const struct model *b)
 {
-	uint32_t chance_a = nodes_by(a, MODEL_RANDOM), chance_b = nodes_by(b, MODEL_RANDOM);
+	uint32_t chance_a = nodes_by_chance(a), chance_b = nodes_by_chance(b);
 
 	return a->n_unknown != b->n_unknown ? a->n_unknown < b->n_unknown : chance_a < chance_b;
 }

@@ -84,6 +84,15 @@ bool model_feature_is_pair(uint8_t op)
 	return op == MODEL_MODF || op == MODEL_RING || op == MODEL_RING_BACK || op == MODEL_DIVF;
 }
 
+bool model_node_random(const struct model_node *n)
+{
+	bool random = n->rest == MODEL_RANDOM;
+
+	for (uint32_t i = 0; i < n->n_choices; i++)
+		random |= n->choice[i].atom.kind == MODEL_ATOM_CHANCE;
+	return random;
+}
+
 /* What is being checked, for the message. */
 struct place {
 	const struct model *m;
@@ -117,7 +126,9 @@ static int feature_check(const struct place *p, uint32_t i, uint8_t *depth)
 	if (f->op >= MODEL_FEATURE_OPS || f->a >= i)
 		return wrong(p, "a feature is none, or looks ahead");
 	da = depth[f->a];
-	if (f->op == MODEL_MOD) {
+	if (f->op == MODEL_IS) {
+		db = 0;
+	} else if (f->op == MODEL_MOD) {
 		if (f->b < 2)
 			return wrong(p, "a feature divides by less than 2");
 		db = 0;
@@ -168,6 +179,8 @@ static int atom_check(const struct place *p, const struct model_atom *a)
 		return isfinite(a->a) && isfinite(a->b) && a->a > 0 && a->b > 1
 			   ? 0
 			   : wrong(p, "a geometric progression does not grow");
+	case MODEL_ATOM_CHANCE:
+		return a->a >= 0 && a->a <= 1 ? 0 : wrong(p, "a chance is no probability");
 	case MODEL_ATOM_ABOVE:
 	case MODEL_ATOM_BELOW:
 		return fn_check(p, &a->fn);
@@ -222,6 +235,7 @@ static int rest_check(const struct place *p, const struct model_node *n)
 static int node_check(const struct place *p)
 {
 	const struct model_node *n = &p->g->node[p->node];
+	uint32_t together = 0;
 
 	if (!p->node ? n->point != MODEL_NONE || n->callee != MODEL_NONE
 		     : (n->point == MODEL_NONE) == (n->callee == MODEL_NONE))
@@ -239,9 +253,9 @@ static int node_check(const struct place *p)
 	for (uint32_t i = 0; i < n->n_choices; i++) {
 		if (n->choice[i].arc >= n->n_arcs)
 			return wrong(p, "a choice is for an arc that is not there");
-		if (n->choice[i].both &&
-		    (i + 1 == n->n_choices || n->choice[i].arc != n->choice[i + 1].arc || n->choice[i + 1].both))
-			return wrong(p, "a choice has to hold with another that is not there, for another arc, or one of three");
+		together = n->choice[i].both ? together + 1 : 0;
+		if (n->choice[i].both && (i + 1 == n->n_choices || n->choice[i].arc != n->choice[i + 1].arc || together == MODEL_MAX_BOTH))
+			return wrong(p, "a choice has to hold with another that is not there, for another arc, or one of too many");
 		if (atom_check(p, &n->choice[i].atom) < 0)
 			return -1;
 	}
@@ -279,7 +293,7 @@ static int graph_check(struct model *m, uint32_t index, struct errbuf *err)
 	for (; p.node < p.g->n_nodes; p.node++) {
 		if (node_check(&p) < 0)
 			goto out;
-		m->random |= p.g->node[p.node].rest == MODEL_RANDOM;
+		m->random |= model_node_random(&p.g->node[p.node]);
 		m->n_unknown += p.g->node[p.node].rest == MODEL_UNKNOWN;
 	}
 	rc = 0;

@@ -7,7 +7,7 @@
  *
  * One step at a node:
  *   1. The counters of the node go up by one.
- *   2. The first choice that holds gives the arc. Some choices need two atoms to hold (`both`).
+ *   2. The first choice that holds gives the arc. Some choices need several atoms to hold (`both`).
  *   3. If no choice holds, the step takes the negative arc, or an arc by chance.
  *   4. The time and data rules of the arc are applied.
  *   5. The counters that the arc initialises become zero.
@@ -34,6 +34,7 @@
 #define MODEL_MAX_FEATURES 65536
 #define MODEL_MAX_COUNTERS 65536
 #define MODEL_MAX_CHOICES  4096	 /* of a node */
+#define MODEL_MAX_BOTH	   4	 /* choices that have to hold together */
 #define MODEL_MAX_STAGES   64
 #define MODEL_MAX_TERMS	   256	 /* of a stage */
 #define MODEL_MAX_NAMES	   256	 /* inputs; variables */
@@ -45,8 +46,8 @@
 /* S counts only; the others predict time, data, or both, on their arcs. */
 enum model_class { MODEL_S, MODEL_PT, MODEL_PD, MODEL_PTD, MODEL_CLASSES };
 
-/* Features: the operands of rules. From MODEL_MOD on, a and b are features with smaller numbers; only the divisor of
- * MOD is a number. */
+/* Features: the operands of rules. From MODEL_MOD on, a and b are features with smaller numbers; only b of MOD and IS is
+ * a number. */
 enum model_feature_op {
 	MODEL_INPUT,  /* input a */
 	MODEL_VAR,    /* variable a */
@@ -61,6 +62,7 @@ enum model_feature_op {
 	MODEL_DIVF,   /* whole part of a / b */
 	MODEL_INVERSE, /* 1 / a; 0 where a is 0 */
 	MODEL_SIGN,    /* 1 where a is above 0, else 0 */
+	MODEL_IS,      /* 1 where a is the number b, else 0 */
 	MODEL_FEATURE_OPS
 };
 struct model_feature {
@@ -88,6 +90,7 @@ enum model_atom_kind {
 	MODEL_ATOM_RANGE, /* a <= x <= b; infinite bounds are allowed */
 	MODEL_ATOM_ARITH, /* x = a + i b, i < n (n = 0: without end), b > 0 */
 	MODEL_ATOM_GEOM,  /* x = a b^i, i < n (n = 0: without end), a > 0, b > 1 */
+	MODEL_ATOM_CHANCE, /* by chance, with probability a; x is not looked at */
 	MODEL_ATOM_ABOVE, /* x >= fn */
 	MODEL_ATOM_BELOW, /* x < fn */
 	MODEL_ATOM_KINDS
@@ -102,7 +105,7 @@ struct model_atom {
 struct model_choice {
 	struct model_atom atom;
 	uint32_t arc;
-	bool both; /* the next choice, which has the same arc, has to hold as well */
+	bool both; /* the next choice, which has the same arc, has to hold as well: up to MODEL_MAX_BOTH of them */
 };
 
 struct model_data {
@@ -153,6 +156,7 @@ struct model_input {
 	uint32_t tied_to;  /* MODEL_INPUT_TIED: always was scale * that one + shift */
 	double scale, shift;
 };
+#define MODEL_FOR_PEOPLE " # " /* separates the words for programs from the words for people in a reason */
 struct model_var {
 	char *name;
 	bool known;
@@ -215,6 +219,8 @@ int32_t model_input_find(const struct model *m, const char *name);
 
 /* Whether b of the feature is a feature. */
 bool model_feature_is_pair(uint8_t op);
+/* Does an arc of the node go by chance? */
+bool model_node_random(const struct model_node *n);
 /* "S", "Pt", "Pd", "Ptd". */
 const char *model_class_name(uint8_t class);
 

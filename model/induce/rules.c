@@ -138,6 +138,18 @@ static void consider(struct rules_search *s, const struct view *v, struct rules_
 	rules_consider(s, a, v->input ? runs : 0, -1);
 }
 
+double rules_between(double a, double b, bool above)
+{
+	return a == floor(a) && b == floor(b) ? (above ? b : a) : (a + b) / 2;
+}
+
+double rules_range_bits(double lo, double hi)
+{
+	if (lo == hi)
+		return rules_number_bits(lo);
+	return rules_number_bits(lo) + rules_number_bits(hi) + (isinf(lo) || isinf(hi) ? 0 : 1);
+}
+
 /* Neighbouring values of one label; those at either end are open. */
 static void ranges(struct rules_search *s, const struct view *v, const struct value *val, uint32_t n)
 {
@@ -151,14 +163,11 @@ static void ranges(struct rules_search *s, const struct view *v, const struct va
 			continue;
 		a = atom_of(v, val, n, val[i].label);
 		if (i)
-			lo = val[i].x == floor(val[i].x) && val[i - 1].x == floor(val[i - 1].x) ? val[i].x
-												 : (val[i - 1].x + val[i].x) / 2;
+			lo = rules_between(val[i - 1].x, val[i].x, true);
 		if (end < n)
-			hi = val[end - 1].x == floor(val[end - 1].x) && val[end].x == floor(val[end].x)
-				     ? val[end - 1].x
-				     : (val[end - 1].x + val[end].x) / 2;
+			hi = rules_between(val[end - 1].x, val[end].x, false);
 		a.atom = (struct model_atom){.kind = MODEL_ATOM_RANGE, .a = lo, .b = hi};
-		a.bits += rules_number_bits(lo) + rules_number_bits(hi) * (lo == hi ? 0 : 1) + (isinf(lo) || isinf(hi) || lo == hi ? 0 : 1);
+		a.bits += rules_range_bits(lo, hi);
 		consider(s, v, &a, val, n);
 	}
 }

@@ -98,6 +98,9 @@ void rules_consider(struct rules_search *s, struct rules_atom *a, uint32_t runs_
  * on inputs only, else 0. */
 double rules_gain(const struct rules_search *s, uint32_t label, size_t covered, uint32_t runs);
 double rules_number_bits(double x);
+/* Bound of a range between two neighbouring values: the value itself where both are whole numbers. */
+double rules_between(double a, double b, bool above);
+double rules_range_bits(double lo, double hi);
 /* The best single condition: s->found and s->best; value: room for every row. */
 int rules_best(struct rules_search *s, double *value, struct errbuf *err);
 /* Allocates the memory for s->scratch; the caller frees it. */

@@ -9,6 +9,8 @@
 
 #define CHANCE_MIN   8 /* passages of the second most frequent arc that show chance */
 #define ONLY_MOST    4 /* arcs of which lists are made that speak of no other */
+#define CHANCE_ARCS  6	      /* of a node: each set of them that leaves two others is tried as chance */
+#define CHANCE_BITS  12.0 /* of a probability */
 #define UNKNOWN_BITS 1000.0 /* of a rest of which nothing is known */
 
 /* A list that is being made: a program may be described by several, and the shortest one is taken. */
@@ -38,6 +40,11 @@ static int take_atom(struct rules_search *s, struct rules_atom *a, struct model_
 {
 	uint32_t x = s->t->feature[a->col];
 
+	if (a->atom.kind == MODEL_ATOM_CHANCE) {
+		a->atom.x = x;
+		*out = (struct model_choice){.atom = a->atom, .arc = a->label};
+		return 0;
+	}
 	if (a->mod)
 		x = rules_feature(s->f, MODEL_MOD, x, a->mod);
 	else if (a->by != MODEL_NONE)
@@ -173,14 +180,18 @@ static int list_learn(struct rules_search *s, double *value, bool pairs, struct 
 	}
 }
 
-/* From all rows, into l, which is emptied first. */
-static void list_begin(struct rules_search *s, const struct model_node *node, struct list *l)
+/* Empties l. Takes all rows except rows of the arcs in `without` (bits). */
+static void list_begin(struct rules_search *s, const struct model_node *node, uint32_t without, struct list *l)
 {
 	memset(s->count, 0, s->t->n_arcs * sizeof(*s->count));
-	s->n = s->t->n_rows;
-	for (size_t i = 0; i < s->n; i++) {
-		s->row[i] = (uint32_t)i;
-		s->count[s->t->label[i]]++;
+	s->n = 0;
+	for (size_t i = 0; i < s->t->n_rows; i++) {
+		uint32_t label = s->t->label[i];
+
+		if (label < CHANCE_ARCS && without >> label & 1)
+			continue;
+		s->row[s->n++] = (uint32_t)i;
+		s->count[label]++;
 	}
 	l->n = 0;
 	l->bits = 0;
@@ -207,7 +218,7 @@ static int shortest_learn(struct rules_search *s, double *value, const struct mo
 			continue;
 		s->no_steps = k > 0;
 		s->only = k < 3 ? MODEL_NONE : k - 3;
-		list_begin(s, node, *l);
+		list_begin(s, node, 0, *l);
 		if (list_learn(s, value, k > 1, *l, err) < 0)
 			return -1;
 		steps = (*l)->steps;
@@ -219,6 +230,82 @@ static int shortest_learn(struct rules_search *s, double *value, const struct mo
 		}
 		if (!k && ((*best)->plain || s->repeat))
 			break;
+	}
+	return 0;
+}
+
+/* The arcs of `chance` (bits) are drawn before anything is asked, which decides between the others. */
+static int list_by_chance(struct rules_search *s, double *value, const struct model_node *node, uint32_t chance, struct list *l,
+			  struct errbuf *err)
+{
+	struct rules_atom drawn[CHANCE_ARCS];
+	size_t left = s->t->n_rows, rows[CHANCE_ARCS] = {0};
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < s->t->n_rows; i++)
+		if (s->t->label[i] < CHANCE_ARCS)
+			rows[s->t->label[i]]++;
+	list_begin(s, node, chance, l);
+	if (list_learn(s, value, false, l, err) < 0)
+		return -1;
+	for (uint32_t k = 0; k < CHANCE_ARCS; k++) {
+		double p = (double)rows[k] / (double)left, rest = (double)(left - rows[k]);
+
+		if (!(chance >> k & 1))
+			continue;
+		if (rows[k] < CHANCE_MIN || !(rest > 0))
+			l->plain = false;
+		drawn[n] = (struct rules_atom){.by = MODEL_NONE, .label = k};
+		drawn[n++].atom = (struct model_atom){.kind = MODEL_ATOM_CHANCE, .a = p};
+		l->bits += CHANCE_BITS - (double)rows[k] * log2(p) - rest * log2(1 - p);
+		left -= rows[k];
+	}
+	if (l->n + n > MODEL_MAX_CHOICES)
+		return 0;
+	memmove(l->atom + n, l->atom, l->n * sizeof(*l->atom));
+	memmove(l->both + n, l->both, l->n * sizeof(*l->both));
+	memcpy(l->atom, drawn, n * sizeof(*drawn));
+	memset(l->both, 0, n * sizeof(*l->both));
+	l->n += n;
+	return l->plain && l->rest.rest == MODEL_NEGATIVE;
+}
+
+/* Numbers that say how often each arc is drawn. */
+static double weight_bits(const struct model_node *rest)
+{
+	double bits = 0;
+
+	for (uint32_t k = 0; rest->rest == MODEL_RANDOM && k < rest->n_arcs; k++)
+		bits += rest->weight[k] > 0 ? CHANCE_BITS : 0;
+	return bits > 0 ? bits - CHANCE_BITS : 0;
+}
+
+/*
+ * A branch by chance beside the exit of a loop: the exit is decided by a counter, but only where the branch was not taken.
+ * So some arcs are drawn first, and the others have exact conditions.
+ */
+static int chance_first(struct rules_search *s, double *value, const struct model_node *node, struct list **best, struct list **l,
+			struct errbuf *err)
+{
+	uint32_t n = s->t->n_arcs;
+
+	if (n < 3 || n > CHANCE_ARCS || !s->t->n_cols || (*best)->rest.rest == MODEL_NEGATIVE)
+		return 0;
+	s->no_steps = true;
+	s->only = MODEL_NONE;
+	for (uint32_t chance = 1; chance < 1u << n; chance++) {
+		struct list *t = *best;
+		int rc;
+
+		if ((uint32_t)__builtin_popcount(chance) > n - 2)
+			continue;
+		rc = list_by_chance(s, value, node, chance, *l, err);
+		if (rc < 0)
+			return -1;
+		if (!rc || (*l)->bits >= t->bits + weight_bits(&t->rest) - RULES_MARGIN_BITS)
+			continue;
+		*best = *l;
+		*l = t;
 	}
 	return 0;
 }
@@ -259,7 +346,8 @@ int rules_learn(struct rules_table *t, struct rules_features *f, const struct ru
 	s.scratch = rules_scratch();
 	if (!s.row || !s.count || !s.scratch || !value || !best || !list)
 		err_set(err, "no memory for %zu rows of a node", t->n_rows);
-	else if (shortest_learn(&s, value, node, &best, &list, err) == 0)
+	else if (shortest_learn(&s, value, node, &best, &list, err) == 0 &&
+		 chance_first(&s, value, node, &best, &list, err) == 0)
 		rc = list_take(&s, best, node, err);
 	free(best);
 	free(list);

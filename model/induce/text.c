@@ -2,6 +2,7 @@
 /* Models as text and as a graph: see text.h. Names are those of the journal, which are clean.
  * Characters that are special to dot are escaped. */
 #include <math.h>
+#include <string.h>
 
 #include "model/induce/text.h"
 
@@ -72,8 +73,8 @@ static void put_feature(const struct printer *p, uint32_t x)
 	}
 	fputs(f->op == MODEL_LOG2 ? "log2(" : f->op == MODEL_INVERSE ? "1/(" : f->op == MODEL_SIGN ? "sign(" : "(", p->out);
 	put_feature(p, f->a);
-	if (f->op == MODEL_MOD) {
-		fprintf(p->out, " mod %u", f->b);
+	if (f->op == MODEL_MOD || f->op == MODEL_IS) {
+		fprintf(p->out, f->op == MODEL_MOD ? " mod %u" : " = %u", f->b);
 	} else if (f->op == MODEL_RING || f->op == MODEL_RING_BACK) {
 		fputs(f->op == MODEL_RING ? " + 1 around " : " - 1 around ", p->out);
 		put_feature(p, f->b);
@@ -147,6 +148,10 @@ static void put_atom(const struct printer *p, const struct model_atom *a)
 		put_fn(p, &a->fn);
 		return;
 	}
+	if (a->kind == MODEL_ATOM_CHANCE) {
+		fprintf(p->out, "chance has it, in %.4g %%", 100 * a->a);
+		return;
+	}
 	put_feature(p, a->x);
 	if (a->kind == MODEL_ATOM_ARITH)
 		fprintf(p->out, " in %.10g, %.10g, %.10g...", a->a, a->a + a->b, a->a + a->b * 2);
@@ -194,7 +199,7 @@ static void put_choices(const struct printer *p, const struct model_node *n)
 		put_node(p, n->arc[n->choice[i].arc].to);
 		fputs(" if ", p->out);
 		put_atom(p, &n->choice[i].atom);
-		if (n->choice[i].both) {
+		while (n->choice[i].both) {
 			fputs(" and ", p->out);
 			put_atom(p, &n->choice[++i].atom);
 		}
@@ -241,9 +246,12 @@ static void put_inputs(const struct printer *p)
 	}
 	for (uint32_t v = 0; v < m->n_vars; v++)
 		if (!m->var[v].known) {
-			fputs("variable ", p->out);
+			const char *words = strstr(m->var[v].reason, MODEL_FOR_PEOPLE);
+
+			fputs(words ? "" : "variable ", p->out);
 			put_name(p, m->var[v].name);
-			fprintf(p->out, " is not known: %s\n", m->var[v].reason);
+			fprintf(p->out, words ? ": %s\n" : " is not known: %s\n",
+				words ? words + strlen(MODEL_FOR_PEOPLE) : m->var[v].reason);
 		}
 }
 
@@ -297,7 +305,7 @@ static void dot_arc(const struct printer *p, uint32_t from, uint32_t arc)
 		if (n->choice[i].arc == arc) {
 			fputs(k++ ? "\\nor " : "", p->out);
 			put_atom(p, &n->choice[i].atom);
-			if (n->choice[i].both) {
+			while (n->choice[i].both) {
 				fputs(" and ", p->out);
 				put_atom(p, &n->choice[++i].atom);
 			}

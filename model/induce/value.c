@@ -94,6 +94,8 @@ double model_feature_value(const struct model_graph *g, uint32_t x, const struct
 		return model_inverse(model_feature_value(g, f->a, s));
 	case MODEL_SIGN:
 		return model_sign(model_feature_value(g, f->a, s));
+	case MODEL_IS:
+		return model_feature_value(g, f->a, s) == f->b;
 	case MODEL_MODF:
 		return model_mod(model_feature_value(g, f->a, s), model_feature_value(g, f->b, s));
 	case MODEL_DIVF:

@@ -7,12 +7,17 @@
 
 #include "model/inputs/build_impl.h"
 
+static bool is_always(const struct learnt_node *k)
+{
+	return k->when == WHEN_ALWAYS && !k->due.loop;
+}
+
 /* A loop over one call that is made in every iteration is that call's node with an arc to itself. */
 static const struct merge_node *single_leaf(const struct build *b, const struct merge_node *n)
 {
 	if (n->kind != SKEL_LOOP || n->n_child != 1 || n->child[0]->kind != SKEL_LEAF)
 		return NULL;
-	return b->l->leaf[n->child[0]->origin].when == WHEN_ALWAYS ? n->child[0] : NULL;
+	return is_always(&b->l->leaf[n->child[0]->origin]) ? n->child[0] : NULL;
 }
 
 static const struct merge_node *leaf_of(const struct build *b, const struct merge_node *n)
@@ -475,28 +480,50 @@ static void choose_guard(struct build *b, struct build_graph *g, struct model_no
 	c->atom = k->both ? range_atom(b, g, k->f2, k->lo2, k->hi2) : than_atom(b, g, k, MODEL_ATOM_BELOW, (double)k->hi + 0.5);
 }
 
+/* The call is made in certain iterations of the loop around: in those whose variable is 0. */
+static void choose_due(struct build *b, struct build_graph *g, struct model_node *n, uint32_t arc, const struct learnt_node *k)
+{
+	uint32_t var = k->due.loop ? build_step_var(b, &k->due) : MODEL_NONE;
+
+	b->failed |= k->due.loop && var == MODEL_NONE;
+	if (var == MODEL_NONE)
+		return;
+	n->choice[n->n_choices].arc = arc;
+	n->choice[n->n_choices].both = k->when != WHEN_ALWAYS;
+	n->choice[n->n_choices++].atom =
+	    (struct model_atom){.kind = MODEL_ATOM_RANGE, .x = build_feature(b, g, MODEL_VAR, var), .a = 0, .b = 0};
+}
+
 /* The choice of the item behind node `from`; false when nothing behind it can be reached any more. */
 static bool choose_item(struct build *b, struct build_graph *g, uint32_t from, uint32_t to)
 {
 	struct model_node *n = &g->node[from];
 	const struct learnt_node *k = learnt_of(b, g->item[to]);
 	uint32_t arc = add_arc(b, g, from, to);
-	struct model_choice *c = &n->choice[n->n_choices];
-	struct model_atom *a = &c->atom;
+	struct model_choice *c;
+	struct model_atom *a;
 
+	if (k->when == WHEN_UNKNOWN) {
+		unknown(b, n, "whether there is", g->item[to]);
+		return false;
+	}
+	choose_due(b, g, n, arc, k);
+	c = &n->choice[n->n_choices];
+	a = &c->atom;
 	c->arc = arc;
 	if (k->when == WHEN_GUARD) {
 		choose_guard(b, g, n, arc, &k->guard);
 		return true;
 	}
-	if (k->when == WHEN_UNKNOWN) {
-		unknown(b, n, "whether there is", g->item[to]);
-		return false;
-	}
 	if (k->when == WHEN_COUNTED && k->count.n) { /* x >= x + 1/2 - count */
 		*a = (struct model_atom){.kind = MODEL_ATOM_ABOVE, .x = build_input(b, g, k->count.f[0])};
 		rule_fn(b, g, &k->count, -1, 0.5, a->x, &a->fn);
 		n->n_choices++;
+		return true;
+	}
+	if (k->due.loop) {
+		if (k->when == WHEN_COUNTED)
+			n->choice[n->n_choices - 1].both = false;
 		return true;
 	}
 	n->rest = MODEL_NEGATIVE;
@@ -532,12 +559,12 @@ static int leave_node(struct build *b, struct build_graph *g, uint32_t from)
 	uint32_t most = 3;
 
 	/* up to the next one that is always there, and the end */
-	for (uint32_t to = from; to < g->n_items && most < MODEL_MAX_CHOICES / 2; to++, most++)
-		if (learnt_of(b, g->item[to])->when == WHEN_ALWAYS || learnt_of(b, g->item[to])->when == WHEN_UNKNOWN)
+	for (uint32_t to = from; to < g->n_items && most < MODEL_MAX_CHOICES / 3; to++, most++)
+		if (is_always(learnt_of(b, g->item[to])) || learnt_of(b, g->item[to])->when == WHEN_UNKNOWN)
 			break;
 	n->rest = MODEL_RESTS;
 	n->arc = model_alloc(b->m, most, sizeof(*n->arc));
-	n->choice = model_alloc(b->m, 2 * (size_t)most, sizeof(*n->choice)); /* guards may be two */
+	n->choice = model_alloc(b->m, 3 * (size_t)most, sizeof(*n->choice)); /* guards may be two, and the iteration */
 	if (!n->arc || !n->choice)
 		return -1;
 	if (from && !choose_again(b, g, from)) {
@@ -547,7 +574,7 @@ static int leave_node(struct build *b, struct build_graph *g, uint32_t from)
 	}
 	for (uint32_t to = from; to < g->n_items; to++) {
 		if (n->n_arcs + 1u == most)
-			return err_set(b->err, "more than %d calls in a row of which each may be left out", MODEL_MAX_CHOICES / 2);
+			return err_set(b->err, "more than %d calls in a row of which each may be left out", MODEL_MAX_CHOICES / 3);
 		if (!choose_item(b, g, from, to))
 			return 0;
 	}

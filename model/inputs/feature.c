@@ -9,6 +9,8 @@
 #include "model/inputs/feature.h"
 #include "trace/format/event.h"
 
+#define FLIP_MOST 8 /* partners in hypercubes of up to 16 ranks; greater steps are those of a counter */
+
 /* ---- the list ---- */
 
 struct list {
@@ -127,6 +129,12 @@ struct feature *feature_list(const char *const *var, uint32_t n_vars, uint32_t *
 	for (uint32_t d = 1; d <= 3; d++)
 		add_grid(&l, d, var, n_vars);
 	add_feature(&l, FEATURE_LOG2, 0, 0, 0, 0, "log2", "ranks", NULL);
+	for (uint32_t bit = 1; bit <= FLIP_MOST; bit *= 2) {
+		char k[8];
+
+		snprintf(k, sizeof(k), "%u", bit);
+		add_feature(&l, FEATURE_FLIP, 0, 0, 0, bit, "flip", "rank", k);
+	}
 	add_feature(&l, FEATURE_CROWDED, 0, 0, 0, 0, "crowded", "ranks", NULL);
 	for (uint32_t v = 0; v < n_vars; v++)
 		add_levels(&l, v, var[v]);
@@ -304,6 +312,8 @@ int64_t feature_value(const struct feature *f, const struct feature_place *p)
 		while (INT64_C(1) << k < p->ranks)
 			k++;
 		return k;
+	case FEATURE_FLIP:
+		return (p->rank ^ f->w) < p->ranks ? (int64_t)(p->rank ^ f->w) : TRACE_PROC_NULL;
 	case FEATURE_CROWDED:
 		return p->crowd > 0 ? p->crowd > 1 : FEATURE_NONE;
 	case FEATURE_ABOVE:

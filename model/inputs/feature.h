@@ -28,6 +28,7 @@ enum feature_op {
 	FEATURE_RANK,
 	FEATURE_RANKS,
 	FEATURE_LOG2,	/* least k with 2^k >= ranks */
+	FEATURE_FLIP,	/* rank with bit w flipped, TRACE_PROC_NULL where there is no such rank */
 	/* For times only, not for calls and their values: */
 	FEATURE_CROWDED, /* 1 where there are more ranks than processors, else 0 */
 	FEATURE_ABOVE,	 /* 1 where v or its block in dimension i of d is above w, else 0 */

@@ -83,6 +83,9 @@ static int read_doubt(const struct foresee *f, const struct model_var *v, struct
 	if (!other || !text[0] || !kind || text[1] != ' ')
 		return -1;
 	*other = '\0';
+	where = strstr(other + 3, MODEL_FOR_PEOPLE);
+	if (where)
+		*where = '\0';
 	d->where.f = RULE_NONE;
 	where = strstr(other + 3, " | ");
 	if (where) {
@@ -174,9 +177,55 @@ static uint32_t dims_of(const struct foresee *f, const struct learnt_doubt *d, i
 	return bits & ~1u;
 }
 
+#define SETTLE_RANKS 12 /* small runs are tried first, by the values that the runs had */
+#define SETTLE_MORE  13 /* and by so much more of one variable: it is no multiple of anything small */
+
+/* A small run that would tell which side is right: ", for example by a run on 4 ranks with N=101", or "". */
+static const char *settle(const struct foresee *f, const struct learnt_doubt *d, char *buf, size_t size)
+{
+	int32_t number = model_input_find(f->m, "ranks");
+	bool one = number >= 0 && f->m->input[number].kind == MODEL_INPUT_CONSTANT;
+	uint32_t first = one ? f->ranks : 2, last = one ? f->ranks : SETTLE_RANKS;
+	int64_t *value = malloc((f->n_features + 1u) * sizeof(*value));
+	double least[FEATURE_VARS_MAX], var[FEATURE_VARS_MAX];
+	bool found = false;
+	size_t n;
+
+	buf[0] = '\0';
+	for (uint32_t v = 0; v < f->n_vars; v++) {
+		int32_t i = model_input_find(f->m, f->feature[v].name);
+
+		least[v] = i < 0 ? f->var[v] : f->m->input[i].lo;
+	}
+	for (uint32_t more = 0; value && !found && more <= SETTLE_MORE; more++)
+		for (uint32_t v = 0; !found && v < (more ? f->n_vars : 1); v++) {
+			memcpy(var, least, sizeof(var));
+			var[v] += more;
+			for (uint32_t ranks = first; !found && ranks <= last; ranks++) {
+				found = learnt_doubt_differs(d, f->feature, f->n_features, value, var, ranks);
+				if (found)
+					snprintf(buf, size, ", for example on %u ranks with", ranks);
+			}
+		}
+	for (uint32_t v = 0; found && v < f->n_vars; v++) {
+		n = strlen(buf);
+		snprintf(buf + n, size - n, " %.31s=%.10g", f->feature[v].name, var[v]);
+	}
+	free(value);
+	return buf;
+}
+
+static void say_simpler(struct foresee *f, const struct learnt_doubt *d, const char *a, const char *b)
+{
+	const char *what = strchr(d->what, ' ');
+
+	snprintf(f->simpler, sizeof(f->simpler), "%.160s is taken to be '%.120s'; '%.120s' holds in all runs too",
+		 what ? what + 1 : d->what, a, b);
+}
+
 static int check_doubts(struct foresee *f, struct errbuf *err)
 {
-	char a[200], b[200];
+	char a[200], b[200], run[200];
 
 	for (uint32_t rank = 0; rank < f->ranks; rank++) {
 		prepare(f, rank);
@@ -187,18 +236,24 @@ static int check_doubts(struct foresee *f, struct errbuf *err)
 				continue;
 			learnt_side_format(d, 0, f->feature, a, sizeof(a));
 			learnt_side_format(d, 1, f->feature, b, sizeof(b));
+			if (learnt_doubt_simpler(d, f->feature)) {
+				if (!f->simpler[0])
+					say_simpler(f, d, a, b);
+				continue;
+			}
 			if (d->kind == DOUBT_ORDER)
 				return err_set(err, "not determined by the runs: the order of %.160s: rank %u makes both here (%.100s; "
 						    "%.100s), and no rank of the runs does; trace one that does",
 					       strchr(d->what, ' ') ? strchr(d->what, ' ') + 1 : d->what, rank, a, b);
 			if (!strcmp(a, b))
 				return err_set(err, "not determined by the runs: %.160s: '%.100s' is no whole number for rank %u here; "
-						    "trace a run like it",
-					       strchr(d->what, ' ') ? strchr(d->what, ' ') + 1 : d->what, a, rank);
+						    "trace a run like it%s",
+					       strchr(d->what, ' ') ? strchr(d->what, ' ') + 1 : d->what, a, rank,
+					       settle(f, d, run, sizeof(run)));
 			return err_set(err,
 				       "not determined by the runs: %.160s: '%.100s' and '%.100s' hold in all of them, and differ "
-				       "for rank %u here; trace a run where they differ%s",
-				       strchr(d->what, ' ') ? strchr(d->what, ' ') + 1 : d->what, a, b, rank,
+				       "for rank %u here; trace a run where they differ%s%s",
+				       strchr(d->what, ' ') ? strchr(d->what, ' ') + 1 : d->what, a, b, rank, settle(f, d, run, sizeof(run)),
 				       dims_of(f, d, 0) != dims_of(f, d, 1) ? ", or say to fit by --dims how many dimensions the grid of ranks has" : "");
 		}
 	}

@@ -21,6 +21,32 @@ static bool same_doubt(const struct learnt_doubt *a, const struct learnt_doubt *
 	return a->kind == b->kind && rule_guard_same(&a->where, &b->where) && a->counted[0] == b->counted[0] && a->counted[1] == b->counted[1];
 }
 
+bool learnt_doubt_simpler(const struct learnt_doubt *d, const struct feature *f)
+{
+	if (d->kind == DOUBT_RULES)
+		return rule_cost(&d->rule[0], f) < rule_cost(&d->rule[1], f);
+	return d->kind == DOUBT_GUARDS && rule_guard_cost(&d->guard[0], f) < rule_guard_cost(&d->guard[1], f);
+}
+
+bool learnt_doubt_differs(const struct learnt_doubt *d, const struct feature *f, uint32_t n_features, int64_t *value,
+			  const double *var, uint32_t ranks)
+{
+	for (uint32_t rank = 0; rank < ranks; rank++) {
+		for (int k = 0; k < 2; k++) {
+			const struct rule *r = &d->rule[k];
+			uint32_t used[12] = {r->f[0], r->f[1], r->g[0], r->g[1], r->h[0], r->h[1], d->guard[k].f,
+					     d->guard[k].g, d->guard[k].f2, d->where.f, d->where.g, d->where.f2};
+
+			for (int i = 0; i < 12; i++)
+				if (used[i] < n_features)
+					value[used[i]] = feature_value(&f[used[i]], &(struct feature_place){var, rank, ranks, 0});
+		}
+		if (!learnt_doubt_agrees(d, value))
+			return true;
+	}
+	return false;
+}
+
 /* Do both sides say the same wherever they are asked? On up to SAMPLE_RANKS ranks, with variables moved a little. */
 static bool never_differs(const struct learnt *l, const struct learnt_doubt *d)
 {
@@ -33,19 +59,7 @@ static bool never_differs(const struct learnt *l, const struct learnt_doubt *d)
 
 		for (uint32_t v = 0; v < l->runs->n_vars; v++)
 			var[v] = l->runs->run[0].var[v] + (double)(ranks * (v + 7) % 31);
-		for (uint32_t rank = 0; same && rank < ranks; rank++) {
-			for (int k = 0; k < 2; k++) {
-				const struct rule *r = &d->rule[k];
-				uint32_t f[12] = {r->f[0], r->f[1], r->g[0], r->g[1], r->h[0], r->h[1], d->guard[k].f,
-						  d->guard[k].g, d->guard[k].f2, d->where.f, d->where.g, d->where.f2};
-
-				for (int i = 0; i < 12; i++)
-					if (f[i] < l->n_features)
-						value[f[i]] = feature_value(&l->feature[f[i]],
-									    &(struct feature_place){var, rank, ranks, 0});
-			}
-			same = learnt_doubt_agrees(d, value);
-		}
+		same = !learnt_doubt_differs(d, l->feature, l->n_features, value, var, ranks);
 	}
 	free(value);
 	return same;
@@ -67,12 +81,18 @@ int learnt_doubt_add(struct learnt *l, const struct learnt_doubt *d)
 int learnt_doubt_rules(struct learning *g, const char *what, const char *part, const struct rule *rule, const struct rule *other,
 		       uint32_t n)
 {
+	bool said = false; /* one of the rules that are not as simple */
+
 	/* what is divided without a rest in all runs may not be elsewhere: then the rule is in doubt by itself */
 	for (uint32_t i = rule->den != 1 ? 0 : 1; i < n + 1; i++) {
 		struct learnt_doubt d = {.where = g->where, .rule = {*rule, i ? other[i - 1] : *rule}};
+		bool simpler = learnt_doubt_simpler(&d, g->l->feature);
 
+		if (simpler && said)
+			continue;
+		said |= simpler;
 		snprintf(d.what, sizeof(d.what), "%.120s: %.28s", what, part);
-		if (learnt_doubt_add(g->l, &d) < 0)
+		if (learnt_doubt_add(g->l, &d) < 0 && !simpler)
 			return -1;
 	}
 	return 0;
@@ -81,11 +101,17 @@ int learnt_doubt_rules(struct learning *g, const char *what, const char *part, c
 int learnt_doubt_guards(struct learning *g, const char *what, const struct rule_guard *guard, const struct rule_guard *other,
 			uint32_t n)
 {
+	bool said = false;
+
 	for (uint32_t i = 0; i < n; i++) {
 		struct learnt_doubt d = {.kind = DOUBT_GUARDS, .where = g->where, .guard = {*guard, other[i]}};
+		bool simpler = learnt_doubt_simpler(&d, g->l->feature);
 
+		if (simpler && said)
+			continue;
+		said |= simpler;
 		snprintf(d.what, sizeof(d.what), "%.120s: whether", what);
-		if (learnt_doubt_add(g->l, &d) < 0)
+		if (learnt_doubt_add(g->l, &d) < 0 && !simpler)
 			return -1;
 	}
 	return 0;

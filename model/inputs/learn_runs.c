@@ -8,6 +8,7 @@
 
 #define COLUMNS_MOST (UINT64_C(1) << 25)
 #define PROBE_SIZES  3 /* of each number of ranks that is probed */
+#define PROBE_RANKS  64 /* of a number of ranks, spread evenly: each has a column of all features */
 
 static int fill_columns(struct learnt *l)
 {
@@ -43,19 +44,35 @@ static void fill_probe(const struct learnt *l, uint32_t ranks, uint32_t rank, ui
 		value[f] = feature_value(&l->feature[f], &p);
 }
 
+/* Is the number of ranks the same in all runs? No other number is predicted then (model.h: MODEL_INPUT_CONSTANT). */
+static bool has_one_number(const struct runs *r)
+{
+	for (uint32_t i = 1; i < r->n_runs; i++)
+		if (r->run[i].n_ranks != r->run[0].n_ranks)
+			return false;
+	return true;
+}
+
 /* Places that are in no run. */
 static int fill_probes(struct learning *g)
 {
-	static const uint32_t ranks[] = {1, 2, 3, 4, 6, 8, 9, 12, 16};
+	static const uint32_t several[] = {1, 2, 3, 4, 6, 8, 9, 12, 16};
+	bool one = has_one_number(g->r);
+	const uint32_t *ranks = one ? &g->r->run[0].n_ranks : several;
+	size_t n_ranks = one ? 1 : sizeof(several) / sizeof(*several);
 	uint32_t n = 0;
 
-	for (size_t k = 0; k < sizeof(ranks) / sizeof(*ranks); k++)
+	for (size_t k = 0; k < n_ranks; k++)
 		n += ranks[k] * PROBE_SIZES;
 	g->table.probe = arena_alloc(g->l->arena, n, sizeof(*g->table.probe));
 	if (!g->table.probe)
 		return -1;
-	for (size_t k = 0; k < sizeof(ranks) / sizeof(*ranks); k++)
+	for (size_t k = 0; k < n_ranks; k++)
 		for (uint32_t i = 0; i < ranks[k] * PROBE_SIZES; i++) {
+			/* PROBE_RANKS of many ranks */
+			if (i / PROBE_SIZES % ((ranks[k] + PROBE_RANKS - 1) / PROBE_RANKS))
+				continue;
+
 			int64_t *value = arena_alloc(g->l->arena, g->l->n_features, sizeof(*value));
 
 			if (!value)
@@ -125,9 +142,10 @@ const char *learning_name(const struct learning *g, const struct merge_node *n)
 
 
 /* Fits the count of a loop on the points that pass `of`. Points that do not pass the loop count as 0. */
-static int fit_count(struct learning *g, const struct merge_node *n, const struct merge_node *of, struct rule *out, bool *zero)
+static int fit_count(struct learning *g, const struct merge_node *n, const struct merge_node *of, const struct learnt_node *node,
+		     struct rule *out, bool *zero)
 {
-	uint32_t k = learning_points(g, of);
+	uint32_t k = n == of ? learning_points(g, of) : learning_telling(g, of, node);
 
 	*zero = false;
 	for (uint32_t i = 0; i < k; i++) {
@@ -144,16 +162,16 @@ static int learn_count(struct learning *g, const struct merge_node *n, const str
 		       struct learnt_node *out)
 {
 	bool zero, none;
-	int found = fit_count(g, n, parent, &out->count, &zero);
+	int found = fit_count(g, n, parent, out, &out->count, &zero);
 
 	if (found == 1 && (!zero || !out->count.n || out->count.g[0] == RULE_NONE)) {
 		out->when = WHEN_COUNTED;
 	} else if (found >= 0) {
 		int whole = found;
 
-		found = fit_count(g, n, n, &out->count, &none);
+		found = fit_count(g, n, n, out, &out->count, &none);
 		if (found == 0 && whole == 1) {
-			found = fit_count(g, n, parent, &out->count, &zero);
+			found = fit_count(g, n, parent, out, &out->count, &zero);
 			out->when = WHEN_COUNTED;
 		}
 	}
@@ -175,7 +193,7 @@ static int learn_guard(struct learning *g, const struct merge_node *n, const str
 		       struct learnt_node *out)
 {
 	struct rule_guard others[RULE_OTHERS];
-	uint32_t k = learning_points(g, parent), n_others;
+	uint32_t k = learning_telling(g, parent, out), n_others;
 	int found;
 
 	for (uint32_t i = 0; i < k; i++)
@@ -197,7 +215,8 @@ static struct rule same_as(uint32_t f)
 
 static bool is_neighbour(const struct feature *f)
 {
-	return f->op == FEATURE_PREV || f->op == FEATURE_NEXT || f->op == FEATURE_LPREV || f->op == FEATURE_LNEXT;
+	return f->op == FEATURE_PREV || f->op == FEATURE_NEXT || f->op == FEATURE_LPREV || f->op == FEATURE_LNEXT ||
+	       f->op == FEATURE_FLIP;
 }
 
 /* Does the call have this neighbour as its peer in value `v` where there is one, and is it made nowhere else? */
@@ -227,7 +246,7 @@ static int learn_peer(struct learning *g, const struct merge_node *n, const stru
 {
 	const struct runs_leaf *leaf = &g->r->leaf[n->origin];
 	struct rule_guard others[RULE_OTHERS];
-	uint32_t k = learning_points(g, parent), n_others = 0;
+	uint32_t k = learning_telling(g, parent, out), n_others = 0;
 	bool found = false;
 
 	for (uint32_t v = 0; v < leaf->n_value && !found; v++) {
@@ -276,6 +295,8 @@ static bool feature_holds(const struct learning *g, const struct runs_leaf *leaf
 	for (uint32_t i = 0; i < k; i++) {
 		const struct runs_seen *s = &leaf->seen[g->point[i]];
 
+		if (!s->value) /* the call was never made here */
+			continue;
 		if (s->varies >> v & 1 || (s->value[v] != CALL_MISSING && s->value[v] != g->l->col[f][g->point[i]]))
 			return false;
 	}
@@ -392,6 +413,8 @@ static int learn_node(struct learning *g, const struct merge_node *n, const stru
 	const struct rule_guard where = g->where;
 	int joint = 0, rc;
 
+	if (learn_due(g, n, parent, out) < 0)
+		return err_set(g->err, "no memory for rules");
 	if (n->kind == SKEL_LOOP && learn_count(g, n, parent, out) < 0)
 		return -1;
 	if (n->kind == SKEL_LEAF) {
@@ -405,7 +428,7 @@ static int learn_node(struct learning *g, const struct merge_node *n, const stru
 		g->l->value[n->origin] = v;
 		joint = learn_peer(g, n, parent, out, v);
 	}
-	if (out->when != WHEN_COUNTED && !joint && learn_guard(g, n, parent, out) < 0)
+	if (out->when == WHEN_ALWAYS && !joint && learn_guard(g, n, parent, out) < 0)
 		return -1;
 	if (out->when == WHEN_GUARD)
 		g->where = out->guard;
@@ -474,30 +497,75 @@ static uint32_t n_unknown_values(const struct learnt *l)
 	return n;
 }
 
-/* The other way to tell calls apart, where this one leaves something open: kept where it leaves less. */
-static int try_tags(struct runs *r, uint32_t dims, struct learnt *out, struct errbuf *err)
+/* How much a shape leaves open: less is better. Doubts count where a shape has other loops. */
+struct open {
+	uint32_t nodes, values, doubts;
+};
+
+static struct open open_of(const struct learnt *l)
 {
-	uint32_t nodes = out->n_unknown, values = n_unknown_values(out);
-	int rc;
+	struct open o = {l->n_unknown, n_unknown_values(l), 0};
+
+	for (uint32_t i = 0; i < l->n_doubts; i++)
+		o.doubts += !learnt_doubt_simpler(&l->doubt[i], l->feature);
+	return o;
+}
+
+static bool less_open(const struct open *a, const struct open *b, bool doubts)
+{
+	if (a->nodes != b->nodes)
+		return a->nodes < b->nodes;
+	if (a->values != b->values)
+		return a->values < b->values;
+	return doubts && a->doubts < b->doubts;
+}
+
+static int learn_reshaped(struct runs *r, struct runs_shape shape, uint32_t dims, struct learnt *out, struct errbuf *err)
+{
+	int rc = runs_reshape(r, shape, err);
+
+	return rc == 1 && learn_shape(r, UINT32_MAX, dims, out, err) < 0 ? -1 : rc;
+}
+
+/* Other shapes, if this one leaves something open. The one that leaves least is kept. */
+static int try_shapes(struct runs *r, uint32_t dims, struct learnt *out, struct errbuf *err)
+{
+	static const struct runs_shape shape[] = {{true, COUNTED_NOT}, {false, COUNTED_BEHIND}, {false, COUNTED_BEFORE},
+						  {true, COUNTED_BEHIND}, {true, COUNTED_BEFORE}};
+	struct runs_shape best = r->shape, now = best;
+	struct open least = open_of(out);
 
 	r->chosen = true;
-	if (!nodes && !values)
+	for (size_t i = 0; i < sizeof(shape) / sizeof(*shape); i++) {
+		bool counted = shape[i].counted != COUNTED_NOT;
+		struct open here;
+		int rc;
+
+		if (!least.nodes && !least.values && !(counted && least.doubts))
+			continue;
+		learnt_free(out);
+		now = shape[i];
+		rc = learn_reshaped(r, now, dims, out, err);
+		if (rc < 0 && !counted)
+			return -1;
+		if (rc == 1)
+			here = open_of(out);
+		if (rc != 1 || !less_open(&here, &least, counted))
+			continue;
+		least = here;
+		best = now;
+	}
+	if (now.by_tag == best.by_tag && now.counted == best.counted)
 		return 0;
 	learnt_free(out);
-	rc = runs_reshape(r, true, err);
-	if (rc < 0 || learn_shape(r, UINT32_MAX, dims, out, err) < 0)
-		return -1;
-	if (!rc || out->n_unknown < nodes || (out->n_unknown == nodes && n_unknown_values(out) < values))
-		return 0;
-	learnt_free(out);
-	return runs_reshape(r, false, err) < 0 ? -1 : learn_shape(r, UINT32_MAX, dims, out, err);
+	return learn_reshaped(r, best, dims, out, err) == 1 ? 0 : -1;
 }
 
 int learn_runs(struct runs *r, uint32_t without, uint32_t dims, struct learnt *out, struct errbuf *err)
 {
 	if (learn_shape(r, without, dims, out, err) < 0)
 		return -1;
-	return without == UINT32_MAX && !r->chosen ? try_tags(r, dims, out, err) : 0;
+	return without == UINT32_MAX && !r->chosen ? try_shapes(r, dims, out, err) : 0;
 }
 
 void learnt_free(struct learnt *l)
@@ -509,9 +577,30 @@ void learnt_free(struct learnt *l)
 
 /* ---- a run that was left out ---- */
 
-static int check_node(const struct learnt *l, const struct merge_node *n, uint32_t group, const int64_t *value)
+/* Do the iterations of the loop around pass the node as its rules say? `passed`: some did. */
+static bool check_due(const struct learnt *l, const struct merge_node *n, uint32_t point, uint64_t count, bool passed,
+		      const int64_t *value)
+{
+	bool leaf = n->kind == SKEL_LEAF;
+	const struct learnt_value *due = leaf ? &l->leaf[n->origin].due : &l->loop[n->origin].due;
+	const struct runs_due *seen = &(leaf ? l->runs->leaf_due : l->runs->loop_due)[n->origin][point];
+	int64_t first = rule_value(&due->rule, value);
+	int64_t period = due->step == STEP_ONCE ? INT64_MAX : rule_value(&due->second, value);
+
+	if (first < 0 || period < 1)
+		return false;
+	if (!passed)
+		return (uint64_t)first >= count;
+	if (seen->first != (uint64_t)first)
+		return false;
+	return seen->period ? seen->period == (uint64_t)period : (uint64_t)period >= count - seen->first;
+}
+
+static int check_node(const struct learnt *l, const struct merge_node *n, uint32_t point, uint64_t count,
+		      const int64_t *value)
 {
 	const struct learnt_node *k = n->kind == SKEL_LEAF ? &l->leaf[n->origin] : &l->loop[n->origin];
+	uint32_t group = l->runs->point[point].group;
 	bool here = merge_has_group(n, group), said = k->when != WHEN_GUARD || rule_guard_holds(&k->guard, value);
 	int rc;
 
@@ -519,14 +608,16 @@ static int check_node(const struct learnt *l, const struct merge_node *n, uint32
 		return -1;
 	if (k->when == WHEN_COUNTED)
 		said = rule_value(&k->count, value) > 0;
-	if (said != here)
+	if (k->due.loop && said && !check_due(l, n, point, count, here, value))
+		return 0;
+	if (said != here && (here || !k->due.loop))
 		return 0;
 	if (!here || n->kind == SKEL_LEAF)
 		return 1;
 	if (rule_value(&k->count, value) != (int64_t)runs_count(n, group))
 		return 0;
 	for (uint32_t i = 0; i < n->n_child; i++)
-		if ((rc = check_node(l, n->child[i], group, value)) != 1)
+		if ((rc = check_node(l, n->child[i], point, runs_count(n, group), value)) != 1)
 			return rc;
 	return 1;
 }
@@ -542,10 +633,10 @@ int learnt_check_run(const struct learnt *l, uint32_t run)
 		for (uint32_t f = 0; f < l->n_features; f++)
 			value[f] = l->col[f][r->first_point + k];
 		for (uint32_t i = 0; rc == 1 && i < l->n_doubts; i++)
-			if (!learnt_doubt_agrees(&l->doubt[i], value))
+			if (!learnt_doubt_agrees(&l->doubt[i], value) && !learnt_doubt_simpler(&l->doubt[i], l->feature))
 				rc = -1;
 		for (uint32_t i = 0; rc == 1 && i < root->n_child; i++)
-			rc = check_node(l, root->child[i], l->runs->point[r->first_point + k].group, value);
+			rc = check_node(l, root->child[i], r->first_point + k, 1, value);
 	}
 	free(value);
 	return rc;

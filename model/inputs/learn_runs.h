@@ -10,13 +10,6 @@
 #include "model/inputs/rule.h"
 #include "model/inputs/runs.h"
 
-enum learnt_when { WHEN_ALWAYS, WHEN_GUARD, WHEN_COUNTED /* the loop's count is not 0 */, WHEN_UNKNOWN };
-struct learnt_node {
-	uint8_t when;
-	struct rule_guard guard;
-	bool count_known; /* loops */
-	struct rule count;
-};
 /* VALUE_STEPS: the value steps with the counter of a loop around the call, and begins anew when the loop is entered
  * again. */
 enum learnt_value_kind { VALUE_RULE, VALUE_VARIES, VALUE_UNKNOWN, VALUE_STEPS };
@@ -26,12 +19,24 @@ struct learnt_value {
 	struct rule second;	       /* STEP_EVEN: the number that an iteration adds; STEP_LAST: of the last one */
 	int64_t ratio;		       /* STEP_UP: factor; STEP_DOWN: divisor */
 	const struct merge_node *loop; /* whose counter it is */
+	struct rule *cycle;	       /* STEP_CYCLE: `ratio` rules, one for each iteration in turn */
 	uint32_t count;		       /* STEP_LAST: the feature that is the number of iterations */
 };
 static inline bool learnt_value_known(const struct learnt_value *v)
 {
 	return v->kind == VALUE_RULE || v->kind == VALUE_STEPS;
 }
+
+enum learnt_when { WHEN_ALWAYS, WHEN_GUARD, WHEN_COUNTED /* the loop's count is not 0 */, WHEN_UNKNOWN };
+struct learnt_node {
+	uint8_t when;
+	struct rule_guard guard;
+	bool count_known; /* loops */
+	struct rule count;
+	/* The iterations of the loop around the node that pass it: STEP_ROUND: rule, rule + second, ...; STEP_ONCE: rule.
+	 * loop NULL: all of them. */
+	struct learnt_value due;
+};
 
 /*
  * A doubt. DOUBT_RULES, DOUBT_GUARDS: two rules or guards that hold on all runs; the first is used. DOUBT_ORDER: two
@@ -74,6 +79,11 @@ int learnt_check_run(const struct learnt *l, uint32_t run);
 /* Do both sides of the doubt give the same result where the features have value[]? For DOUBT_ORDER: is only one of the
  * two nodes passed? A rule that divides with a remainder there agrees with no rule, itself included. */
 bool learnt_doubt_agrees(const struct learnt_doubt *d, const int64_t *value);
+/* Does the doubt matter for a rank of a run with these variables? value: scratch, by feature. */
+bool learnt_doubt_differs(const struct learnt_doubt *d, const struct feature *f, uint32_t n_features, int64_t *value,
+			  const double *var, uint32_t ranks);
+/* Is the first rule simpler than the second one? Then it is taken, and not in doubt. */
+bool learnt_doubt_simpler(const struct learnt_doubt *d, const struct feature *f);
 /* One side of the doubt as text. Returns buf. */
 const char *learnt_side_format(const struct learnt_doubt *d, int side, const struct feature *f, char *buf, size_t size);
 

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shared by the files that learn from runs. learn_runs.c: nodes and values. learn_steps.c: values that step with a
- * counter. learn_order.c: the order of calls. learn_doubts.c: undetermined rules. */
+/*
+ * Shared by the files that learn from runs:
+ *
+ *   - learn_runs.c: nodes and values
+ *   - learn_steps.c: values that step with a counter
+ *   - learn_due.c: calls that some iterations leave out
+ *   - learn_order.c: the order of calls
+ *   - learn_doubts.c: undetermined rules
+ */
 #ifndef PRECEDENT_MODEL_INPUTS_LEARN_RUNS_IMPL_H
 #define PRECEDENT_MODEL_INPUTS_LEARN_RUNS_IMPL_H
 
@@ -24,6 +31,11 @@ struct learning {
 
 /* Finds the points that pass the node, in the runs to learn from. Writes them to g->point and returns how many. */
 uint32_t learning_points(struct learning *g, const struct merge_node *n);
+/* Finds which iterations of the loop `parent` pass the node: sets out->due, or out->when to WHEN_UNKNOWN. */
+int learn_due(struct learning *g, const struct merge_node *n, const struct merge_node *parent, struct learnt_node *out);
+/* Points that pass the parent, without those that leave the loop before the node is due. Such points do not tell whether
+ * the node is passed. */
+uint32_t learning_telling(struct learning *g, const struct merge_node *parent, const struct learnt_node *out);
 /* Name of the first call of the node. */
 const char *learning_name(const struct learning *g, const struct merge_node *n);
 

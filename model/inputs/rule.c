@@ -8,6 +8,8 @@
 
 #define PLANE_SPARE 5 /* points more than terms that a function of two features needs */
 #define SCALE_MOST  (INT64_C(1) << 24)
+#define GUARD_TWO   10 /* more than any single condition */
+#define SHIFT_MOST  2 /* two places make a line of whatever: a greater shift may be chance */
 
 struct fit {
 	const struct rule_table *t;
@@ -20,20 +22,34 @@ struct fit {
 	struct rule *out;
 };
 
-/* Portions of a variable are simpler than portions of a rank's part of a variable. */
-static bool is_simple(const struct feature *f)
+/* Variables, rank and ranks are simpler than features made of variables and ranks. A row of ranks is simpler than a grid, and both than
+ * portions of a rank's part. Grids of two and of three dimensions are equally simple. */
+static uint32_t feature_cost(const struct feature *f)
 {
-	return feature_is_plain(f) || (feature_is_portion(f) && !f->d);
+	if (feature_is_plain(f))
+		return 1;
+	return feature_is_portion(f) && f->d ? 4 : f->d == 1 ? 2 : 3;
 }
 
-static bool is_plain(const struct fit *f, const struct rule *r)
+uint32_t rule_cost(const struct rule *r, const struct feature *f)
 {
-	bool plain = true;
+	uint32_t cost = (r->num[0] != 0) + (r->den != 1);
 
 	for (uint32_t k = 0; k < r->n; k++)
-		plain &= is_simple(&f->t->feature[r->f[k]]) &&
-			 (r->g[k] == RULE_NONE || is_simple(&f->t->feature[r->g[k]]));
-	return plain;
+		cost += feature_cost(&f[r->f[k]]) + (r->num[k + 1] != r->den) + (r->g[k] == RULE_NONE ? 0 : feature_cost(&f[r->g[k]])) +
+			(r->h[k] == RULE_NONE ? 0 : feature_cost(&f[r->h[k]]));
+	return cost;
+}
+
+uint32_t rule_guard_cost(const struct rule_guard *g, const struct feature *f)
+{
+	/* of two conditions together, nothing tells which are simpler: a few ranks may stand for a row of a grid */
+	return g->both ? GUARD_TWO : feature_cost(&f[g->f]) + (g->than ? feature_cost(&f[g->g]) : 0);
+}
+
+static uint32_t cost(const struct fit *f, const struct rule *r)
+{
+	return rule_cost(r, f->t->feature);
 }
 
 static bool same_at_probes(const struct rule_table *t, const struct rule *a, const struct rule *b)
@@ -53,23 +69,34 @@ static void take_other(struct fit *f, const struct rule *r)
 			return;
 	if (*f->n_others < RULE_OTHERS)
 		f->others[(*f->n_others)++] = *r;
-	else
+	else if (cost(f, r) == cost(f, f->out))
 		f->many = f->t->n_probes > 0;
 }
 
+static bool is_last_resort(const struct feature *f)
+{
+	return f->op == FEATURE_LOG2 || f->op == FEATURE_FLIP;
+}
+
 /*
- * The first rule found is the rule, and the next ones are others. A later rule of variables alone replaces a rule that
- * is not. Most training runs have a power of two as number of ranks, so log2(ranks) is used only if no other feature
- * fits.
+ * The simplest rule found is the rule, the first one of several, and all others are others. Most training runs have a
+ * power of two as number of ranks, so log2(ranks) and a flipped bit of the rank are used only if no other feature fits.
  */
 static void take_rule(struct fit *f, const struct rule *r)
 {
-	if (f->found && ((is_plain(f, f->out) && !is_plain(f, r)) || f->t->feature[r->f[0]].op == FEATURE_LOG2))
+	struct rule before = *f->out;
+
+	if (f->found && is_last_resort(&f->t->feature[r->f[0]]))
 		return;
-	if (!f->found)
-		*f->out = *r;
-	else
+	if (f->found && cost(f, r) >= cost(f, &before)) {
 		take_other(f, r);
+		return;
+	}
+	*f->out = *r;
+	if (f->found) {
+		f->many = false;
+		take_other(f, &before);
+	}
 	f->found = true;
 }
 
@@ -123,6 +150,21 @@ static void fit_same(struct fit *f, uint32_t a, uint32_t b)
 		take_product(f, 0, 1, 1, a, b, RULE_NONE);
 }
 
+/* y is a variable, rank or ranks, and a little more or less. */
+static void fit_shift(struct fit *f, uint32_t a)
+{
+	int64_t shift;
+
+	if (!feature_is_plain(&f->t->feature[a]) || !column(f, a, RULE_NONE, f->x[0]) || n_distinct(f->x[0], f->n, 2) < 2)
+		return;
+	shift = f->y[0] - f->x[0][0];
+	for (uint32_t i = 0; i < f->n; i++)
+		if (f->y[i] - f->x[0][i] != shift)
+			return;
+	if (shift && llabs(shift) <= SHIFT_MOST)
+		take_product(f, shift, 1, 1, a, RULE_NONE, RULE_NONE);
+}
+
 /* `whole`: without a denominator. */
 static void fit_line(struct fit *f, uint32_t a, uint32_t b, bool whole)
 {
@@ -138,7 +180,7 @@ static void fit_line(struct fit *f, uint32_t a, uint32_t b, bool whole)
 	if (places < 2 || rational_solve(x, 1, f->y, f->n, &fn) != 1 || (whole && fn.den != 1))
 		return;
 	/* two places make a line of whatever: only a shift by little can be no chance */
-	if (places < 3 && (b != RULE_NONE || fn.den != 1 || fn.num[1] != 1 || llabs(fn.num[0]) > 2))
+	if (places < 3 && (b != RULE_NONE || fn.den != 1 || fn.num[1] != 1 || llabs(fn.num[0]) > SHIFT_MOST))
 		return;
 	take_product(f, fn.num[0], fn.num[1], fn.den, a, b, RULE_NONE);
 }
@@ -276,6 +318,8 @@ static void fit_kinds(struct fit *f)
 		return;
 	for (uint32_t a = 0; a < n; a++)
 		fit_same(f, a, RULE_NONE);
+	for (uint32_t a = 0; a < n; a++)
+		fit_shift(f, a);
 	if (!f->found)
 		for (uint32_t a = 0; a < n; a++)
 			fit_line(f, a, RULE_NONE, true);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Exact rules for whole numbers and for conditions, from points (ranks of runs). The rule is the simplest function of
- * features that holds on every point. Other rules of the same simplicity that hold on every point are kept as well. If
- * these rules differ at a new place, the data do not determine the rule.
+ * features that holds on every point. Other rules that hold on every point are kept as well. If a rule that is as simple
+ * differs at a new place, the data do not determine the rule. If only less simple rules differ, the simplest is taken.
  *
  * A rule needs points enough, or it is refused:
  *
@@ -55,6 +55,10 @@ int rule_fit(const struct rule_table *t, const uint32_t *point, uint32_t n, cons
  * comparison of two features. Then two conditions are tried, and each has to exclude points that the other one admits. */
 int rule_fit_guard(const struct rule_table *t, const uint32_t *point, uint32_t n, const bool *y, struct rule_guard *out,
 		   struct rule_guard others[RULE_OTHERS], uint32_t *n_others);
+
+/* How much there is to a rule: its features, products and numbers. Of rules that fit, the one with least is taken. */
+uint32_t rule_cost(const struct rule *r, const struct feature *f);
+uint32_t rule_guard_cost(const struct rule_guard *g, const struct feature *f);
 
 /* Value of the rule where the features have value[]. RULE_NO_VALUE if a feature has no value, or if the result is not a
  * whole number. */

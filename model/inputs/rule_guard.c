@@ -91,6 +91,19 @@ static bool is_simple(const struct search *s, const struct rule_guard *g)
 	       !(g->lo == 1 && g->hi == 1);
 }
 
+static void take_other(struct search *s, const struct rule_guard *g)
+{
+	if (same_at_probes(s->t, s->out, g))
+		return;
+	for (uint32_t i = 0; i < *s->n_others; i++)
+		if (same_at_probes(s->t, &s->others[i], g))
+			return;
+	if (*s->n_others < RULE_OTHERS)
+		s->others[(*s->n_others)++] = *g;
+	else if (rule_guard_cost(g, s->t->feature) == rule_guard_cost(s->out, s->t->feature))
+		s->many = s->t->n_probes > 0;
+}
+
 /* What is simple needs no others that are not. */
 static void take_guard(struct search *s, const struct rule_guard *g)
 {
@@ -101,15 +114,15 @@ static void take_guard(struct search *s, const struct rule_guard *g)
 		s->found = true;
 		return;
 	}
-	if (same_at_probes(s->t, s->out, g))
+	if (rule_guard_cost(g, s->t->feature) < rule_guard_cost(s->out, s->t->feature)) {
+		const struct rule_guard before = *s->out;
+
+		*s->out = *g;
+		s->many = false;
+		take_other(s, &before);
 		return;
-	for (uint32_t i = 0; i < *s->n_others; i++)
-		if (same_at_probes(s->t, &s->others[i], g))
-			return;
-	if (*s->n_others < RULE_OTHERS)
-		s->others[(*s->n_others)++] = *g;
-	else
-		s->many = s->t->n_probes > 0;
+	}
+	take_other(s, g);
 }
 
 /* Is it the rule? */

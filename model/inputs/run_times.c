@@ -73,7 +73,7 @@ static void choose_sizes(struct fitter *t, uint32_t vars)
 	}
 }
 
-static double product_at(const struct fitter *t, const uint32_t x[3], uint32_t point)
+double run_times_product_at(const struct fitter *t, const uint32_t x[3], uint32_t point)
 {
 	double v = 1;
 
@@ -90,7 +90,7 @@ double run_times_value_at(const struct fitter *t, const struct time_fn *fn, uint
 	double v = fn->constant_s;
 
 	for (uint32_t k = 0; k < fn->n; k++)
-		v += fn->coef[k] * product_at(t, fn->x[k], point);
+		v += fn->coef[k] * run_times_product_at(t, fn->x[k], point);
 	return v;
 }
 
@@ -283,26 +283,27 @@ static void weigh_again(struct fitter *t, const struct time_fn *fn)
 	}
 }
 
-/* Linear and logarithmic growth look alike on two numbers of ranks. The logarithm is assumed, because calls are made in
- * log2(ranks) rounds. */
-static bool is_steep(const struct fitter *t, const uint32_t x[3])
+bool run_times_is_steep(const struct fitter *t, uint32_t size)
 {
-	for (uint32_t i = 0; t->rounds && i < 3 && x[i] != RULE_NONE; i++)
-		if (!(x[i] & TIME_INVERSE) && t->l->feature[x[i]].op == FEATURE_RANKS)
-			return true;
-	return false;
+	return t->rounds && !(size & TIME_INVERSE) && t->l->feature[size].op == FEATURE_RANKS;
 }
 
 static void fit_product(struct fitter *t, const uint32_t x[3], struct time_fn *best, double *least)
 {
 	double c, a, error;
 
-	if (is_steep(t, x))
-		return;
+	for (uint32_t i = 0; i < 3 && x[i] != RULE_NONE; i++)
+		if (run_times_is_steep(t, x[i]))
+			return;
 	for (uint32_t i = 0; i < t->s.n; i++)
-		t->s.x[i] = product_at(t, x, t->s.point[i]);
+		t->s.x[i] = run_times_product_at(t, x, t->s.point[i]);
+	error = law_error(t, LAW_RATIO, &c, &a);
+	if (a > 0 && error < *least * (1 - 1e-9)) {
+		*least = error;
+		*best = (struct time_fn){.proportional = true, .n = 1, .coef = {a}, .x = {{x[0], x[1], x[2]}}};
+	}
 	error = law_error(t, LAW_LINE, &c, &a);
-	if (a <= 0 || !(error < *least * (1 - 1e-9)))
+	if (a <= 0 || !(error < *least * (best->proportional ? WORTH * WORTH : 1 - 1e-9)))
 		return;
 	*least = error;
 	*best = (struct time_fn){.constant_s = c, .n = 1, .coef = {a}, .x = {{x[0], x[1], x[2]}}};
@@ -423,6 +424,35 @@ static double missed_by(const struct fitter *t, const struct time_fn *fn)
 	return sum;
 }
 
+/* Chooses a product of the first n sizes, and then a sum of products of its factors. */
+static double choose_terms(struct fitter *t, uint32_t n, double least, struct time_fn *out)
+{
+	for (uint32_t degree = 1; degree <= 3 && least > EXACT * EXACT; degree++) {
+		struct time_fn best = *out;
+		double now = least;
+
+		fit_degree(t, n, degree, &best, &now);
+		if (now < least * WORTH * WORTH) {
+			*out = best;
+			least = now;
+		}
+	}
+	if (out->n && !bound_in(t, out) && least > EXACT * EXACT)
+		least = run_times_choose_sum(t, 0, WORTH * WORTH, least, out);
+	/* There are many sums with another size: one fits noise by chance. */
+	if (out->n && !bound_in(t, out) && least > EXACT * EXACT)
+		least = run_times_choose_sum(t, n, GOOD, least, out);
+	return least;
+}
+
+/* Is the sample of at least n runs? */
+static bool has_runs(const struct fitter *t, uint32_t n)
+{
+	for (uint32_t i = 0; n && i < t->s.n; i++)
+		n -= !i || t->s.fold[i] != t->s.fold[i - 1];
+	return n == 0;
+}
+
 /* The function that misses least on runs left out, with these weights; the mean square of that. count: of the call, or NULL. */
 static double choose_fn(struct fitter *t, const struct feature *count, struct time_fn *out)
 {
@@ -434,32 +464,10 @@ static double choose_fn(struct fitter *t, const struct feature *count, struct ti
 	out->constant_s = c;
 	if (count)
 		fit_bounds(t, count, out, &least);
-	for (int all = t->n_seen == 0; all < 2 && (!all || least > GOOD * GOOD); all++) {
-		for (uint32_t degree = 1; degree <= 3 && least > EXACT * EXACT; degree++) {
-			struct time_fn best = *out;
-			double now = least;
-
-			fit_degree(t, all ? t->n_sizes : t->n_seen, degree, &best, &now);
-			if (now < least * WORTH * WORTH) {
-				*out = best;
-				least = now;
-			}
-		}
-	}
+	/* Two runs do not show which of several variables a time goes with. */
+	for (int all = t->n_seen == 0; all < 2 && (!all || !t->n_seen || (least > GOOD * GOOD && has_runs(t, 3))); all++)
+		least = choose_terms(t, all ? t->n_sizes : t->n_seen, least, out);
 	return least;
-}
-
-/* Fits the same function with the current weights. Returns the mean square error. */
-static double fit_again(struct fitter *t, struct time_fn *out)
-{
-	double c, a, error;
-
-	for (uint32_t i = 0; i < t->s.n; i++)
-		t->s.x[i] = out->n ? product_at(t, out->x[0], t->s.point[i]) : 0;
-	error = law_error(t, out->n ? LAW_LINE : LAW_CONSTANT, &c, &a);
-	out->constant_s = c;
-	out->coef[0] = a;
-	return error;
 }
 
 static bool has_two_numbers(const struct fitter *t)
@@ -489,7 +497,7 @@ static double fit_time(struct fitter *t, const struct subject *of, enum kind kin
 	least = choose_fn(t, of->call ? count_of(t, (uint32_t)(of->call - t->r->leaf)) : NULL, out);
 	for (int round = 0; round < ROUNDS; round++) {
 		weigh_again(t, out);
-		least = fit_again(t, out);
+		least = run_times_fit_sum(t, out);
 	}
 	for (uint32_t i = 0; i < t->s.n; i++)
 		sum += t->s.y[i];
@@ -517,9 +525,9 @@ static void share_bounds(struct fitter *t, enum kind kind, struct time_fn *fn)
 
 				if (!is_bound_of(&t->l->feature[f], count) || t->l->feature[f].w != bound->w || is_same(t, RULE_NONE, f))
 					continue;
-				fit_again(t, &other);
+				run_times_fit_sum(t, &other);
 				other.error_s = fn[k].error_s;
-				if (other.coef[0] > 0 && missed_by(t, &other) < missed_by(t, &fn[k]))
+				if (other.n && missed_by(t, &other) < missed_by(t, &fn[k]))
 					fn[k] = other;
 			}
 		}
@@ -534,14 +542,6 @@ bool run_times_outside(const char *name)
 	return !strncmp(name, "MPI_Init", 8) || !strncmp(name, "MPI_Finalize", 12);
 }
 
-static bool has_one_run(const struct fitter *t)
-{
-	for (uint32_t i = 1; i < t->s.n; i++)
-		if (t->s.fold[i] != t->s.fold[0])
-			return false;
-	return true;
-}
-
 /*
  * Chooses the function of a way to a call from the sample of that way. The default is the function of all ways to the
  * call, times a number. The way's own function is used if its error on runs left out is smaller. Few runs go some ways,
@@ -554,7 +554,7 @@ static void choose_way(struct fitter *t, const struct time_fn *into, double leas
 	for (uint32_t i = 0; i < t->s.n; i++)
 		t->s.x[i] = run_times_value_at(t, into, t->s.point[i]);
 	error = law_error(t, LAW_RATIO, &c, &a);
-	if (!(a > 0) || (!has_one_run(t) && least < error * WORTH * WORTH))
+	if (!(a > 0) || (has_runs(t, 2) && least < error * WORTH * WORTH))
 		return;
 	*out = *into;
 	out->error_s *= a;
@@ -647,8 +647,9 @@ int run_times_learn(const struct learnt *l, struct run_times *out, struct errbuf
 		t.s.w = arena_alloc(a, r->n_points, sizeof(*t.s.w));
 		t.s.x = arena_alloc(a, r->n_points, sizeof(*t.s.x));
 		t.fold = arena_alloc(a, r->n_runs, sizeof(*t.fold));
+		t.gram = arena_alloc(a, TIME_FOLDS, sizeof(*t.gram));
 	}
-	if (!a || !out->gap || !out->into || !out->dur || !out->crowded || !t.without || !t.like || !fill_times(&t, a) || !t.s.point || !t.s.fold || !t.s.y || !t.s.w || !t.s.x || !t.fold) {
+	if (!a || !out->gap || !out->into || !out->dur || !out->crowded || !t.without || !t.like || !fill_times(&t, a) || !t.s.point || !t.s.fold || !t.s.y || !t.s.w || !t.s.x || !t.fold || !t.gram) {
 		err_set(err, "no memory for times");
 		goto out;
 	}

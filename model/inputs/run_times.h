@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Times of calls and of the computation between calls, as functions of sizes. Only time in which ranks had their
- * processors counts (run_own.h). A function is a constant and at most one product of up to three features; the number
- * of ranks may divide. Coefficients come from least squares and are never below zero. Cross-validation over runs
- * chooses the function.
+ * processors counts (run_own.h). A function is a sum of a constant and products of up to three features; the number of
+ * ranks may divide. Coefficients come from least squares and are never below zero. Cross-validation over runs chooses
+ * one product, and then a sum of products of the same factors (time_sum.c).
+ * Cross-validation also predicts from two runs, which determine one coefficient: a time in proportion to a product.
  *
  * Calls: if runs have only two numbers of ranks, linear and logarithmic growth look alike. Then the logarithm of the
  * number of ranks is used. If ranks take turns, the time may jump with the length of a message.
@@ -16,13 +17,14 @@
 
 #include "model/inputs/learn_runs.h"
 
-#define TIME_TERMS 1
+#define TIME_TERMS 3 /* volume, faces and edges of a grid */
 /* Marks a feature as its inverse: 1 / feature. A part of a size is a whole number of rows. Work is not, if it is
  * divided in smaller pieces than the size counts (a size in millions of samples, for example). */
 #define TIME_INVERSE 0x40000000u
 
 struct time_fn {
 	double constant_s;
+	bool proportional; /* no constant */
 	uint32_t n;
 	double coef[TIME_TERMS];
 	uint32_t x[TIME_TERMS][3]; /* features, maybe with TIME_INVERSE; RULE_NONE */

@@ -30,12 +30,25 @@ struct like {
 	double counts;	/* weight of the mean of runs alike, beside other runs */
 };
 #define RUN_NONE UINT32_MAX
+#define TIME_FOLDS   16 /* of many runs, several are left out together */
+#define TIME_COLUMNS (8 + SIZES_MAX) /* of a sum: products of a product's factors, and the product times another size */
+/* Weighted sums of a fold: products of columns (lower triangle), and with the times. */
+struct time_gram {
+	double w, xx[TIME_COLUMNS][TIME_COLUMNS], xy[TIME_COLUMNS], yy;
+};
+/* Columns: products of features, {RULE_NONE} is the constant; divided by scale. */
+struct time_sums {
+	uint32_t n, n_runs, x[TIME_COLUMNS][3];
+	double scale[TIME_COLUMNS];
+	struct time_gram all;
+};
 struct fitter {
 	const struct learnt *l;
 	struct runs *r;
 	uint32_t n_sizes, n_seen, size[SIZES_MAX]; /* n_seen of variables that the program's messages show */
 	struct sample s;
 	struct sums *fold;
+	struct time_gram *gram; /* TIME_FOLDS */
 	bool *without; /* by run */
 	struct like *like; /* by run */
 	bool rounds;   /* the sample has at most two numbers of ranks */
@@ -62,7 +75,20 @@ double run_times_usual_at(const struct fitter *t, const struct subject *of, uint
 bool run_times_outside(const char *name);
 /* All functions, without the runs that are left out. */
 void run_times_fit_all(struct fitter *t, struct run_times *out);
-/* ---- run_times_left.c ---- */
+double run_times_product_at(const struct fitter *t, const uint32_t x[3], uint32_t point);
+/* Is the size the number of ranks, in a sample of two numbers? Linear and logarithmic growth look alike there. The logarithm
+ * is assumed, because calls are made in log2(ranks) rounds. */
+bool run_times_is_steep(const struct fitter *t, uint32_t size);
+/* ---- time_sum.c ---- */
+
+/* Replaces the product in `out` by a sum of products of its factors and of the first n_sizes sizes. least: mean square error
+ * of the product on runs left out. The sum, and each further term, has to leave at most the share `worth` of the error.
+ * Returns the new least error. */
+double run_times_choose_sum(struct fitter *t, uint32_t n_sizes, double worth, double least, struct time_fn *out);
+/* Fits the coefficients of the function's terms to the sample with the current weights. Returns the mean square error on
+ * runs left out. */
+double run_times_fit_sum(struct fitter *t, struct time_fn *fn);
+/* ---- time_crossval.c ---- */
 
 /* Finds the runs that are alike, and their usual time. */
 void run_times_find_like(struct fitter *t);

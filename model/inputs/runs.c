@@ -16,7 +16,7 @@ struct kinds {
 	uint32_t n, cap;
 	struct kind {
 		XXH128_hash_t digest;
-		struct contract_tree tree;
+		struct contract_tree tree, folded; /* folded: as one that is counted, or empty */
 	} *kind;
 	struct errbuf *err;
 };
@@ -79,6 +79,18 @@ static int check_all(struct runs *r, uint32_t n, struct errbuf *err)
 
 /* ---- contraction ---- */
 
+/* Where a call is in the program: the address in its name, or the number of its call site. */
+static int note_place(struct runs *r, uint32_t point, const char *name)
+{
+	const char *at = strstr(name, "+0x");
+
+	if (point == MAP_NONE || ARRAY_ROOM_ZEROED(r->place, r->place_cap, point + 1) != 0)
+		return -1;
+	at = at ? at + 3 : (at = strstr(name, " #")) ? at + 2 : NULL;
+	r->place[point] = at ? strtoull(at, NULL, 16) : 0;
+	return 0;
+}
+
 /* Number of the control point of every symbol, which it has where nothing before it says otherwise. */
 static uint32_t *points_of_symbols(struct runs *r, const struct trace_rank *rank, struct runs_symbol *symbol)
 {
@@ -89,7 +101,7 @@ static uint32_t *points_of_symbols(struct runs *r, const struct trace_rank *rank
 		call_view(&rank->defs, s, &c);
 		symbol[s] = runs_symbol(r, &c);
 		of[s] = map_put(&r->keys, symbol[s].key);
-		if (of[s] == MAP_NONE) {
+		if (of[s] == MAP_NONE || note_place(r, of[s], c.name) < 0) {
 			free(of);
 			return NULL;
 		}
@@ -109,9 +121,13 @@ static int expand_rank(struct runs *r, const struct trace_rank *rank, const uint
 	for (uint64_t i = 0; i < rank->events.length && folded_next(&it, &sym); i++) {
 		uint64_t key = runs_event_key(&symbol[sym], before);
 
-		stream[i] = key == symbol[sym].key ? of[sym] : map_put(&r->keys, key);
-		if (stream[i] == MAP_NONE)
-			return -1;
+		stream[i] = of[sym];
+		if (key != symbol[sym].key) { /* a wait stands right behind its call */
+			stream[i] = map_put(&r->keys, key);
+			if (stream[i] == MAP_NONE || ARRAY_ROOM_ZEROED(r->place, r->place_cap, stream[i] + 1) != 0)
+				return -1;
+			r->place[stream[i]] = r->place[of[(uint32_t)(before - symbol)]];
+		}
 		before = &symbol[sym];
 	}
 	return 0;
@@ -164,6 +180,78 @@ out:
 	return rc < 0 ? err_prefix(k->err, "%s, rank %u", k->r->run[point->run].path, point->rank) : 0;
 }
 
+/* ---- loops that are counted ---- */
+
+static const struct contract_tree *tree_of(const struct kind *k)
+{
+	return k->folded.n_node ? &k->folded : &k->tree;
+}
+
+/* Loops around each control point: deepest[] is the most in any kind. Returns false if one of this kind has fewer. */
+static bool note_depths(const struct contract_tree *t, uint32_t first, uint32_t n, uint32_t depth, uint32_t *deepest, bool note)
+{
+	bool whole = true;
+
+	for (uint32_t i = first; i < first + n; i++) {
+		const struct contract_node *node = &t->node[t->child[i]];
+
+		if (node->kind == CONTRACT_LOOP)
+			whole &= note_depths(t, node->first, node->n_children, depth + 1, deepest, note);
+		else if (note && deepest[node->symbol] < depth)
+			deepest[node->symbol] = depth;
+		else
+			whole &= depth >= deepest[node->symbol];
+	}
+	return whole;
+}
+
+#define ORDER_MOST 2048 /* control points whose order is kept: 4 MiB */
+
+static int fold_kind(struct kinds *k, struct kind *p, struct counted_order *order, bool inner, struct contract_tree *out)
+{
+	int rc = counted_fold(&p->tree, order, k->r->shape.counted, inner, out, k->err);
+
+	k->r->folded |= rc > 0;
+	return rc < 0 ? -1 : 0;
+}
+
+/* Folds every kind: twice, as the order of calls in an iteration may be seen in other kinds only. One that has fewer loops
+ * than others is folded again, from inside. */
+static int fold_kinds(struct kinds *k)
+{
+	struct counted_order order = {k->r->place, k->r->keys.n, NULL};
+	uint32_t *deepest = calloc(order.n + 1u, sizeof(*deepest));
+	int rc;
+
+	order.after = order.n <= ORDER_MOST ? calloc((size_t)order.n * order.n + 1, 1) : NULL;
+	rc = deepest && (order.after || order.n > ORDER_MOST) ? 0 : err_set(k->err, "no memory to fold loops");
+	for (uint32_t i = 0; i < 2 * k->n && rc == 0; i++) {
+		struct kind *p = &k->kind[i % k->n];
+
+		contract_tree_free(&p->folded);
+		rc = fold_kind(k, p, &order, false, &p->folded);
+		if (rc == 0)
+			note_depths(tree_of(p), tree_of(p)->top_first, tree_of(p)->n_top, 0, deepest, true);
+	}
+	for (uint32_t i = 0; i < k->n && rc == 0; i++) {
+		struct kind *p = &k->kind[i];
+		struct contract_tree inner;
+
+		if (!p->folded.n_node || note_depths(&p->folded, p->folded.top_first, p->folded.n_top, 0, deepest, false))
+			continue;
+		rc = fold_kind(k, p, &order, true, &inner);
+		if (rc == 0 && inner.n_node && note_depths(&inner, inner.top_first, inner.n_top, 0, deepest, false)) {
+			contract_tree_free(&p->folded);
+			p->folded = inner;
+		} else {
+			contract_tree_free(&inner);
+		}
+	}
+	free(deepest);
+	free(order.after);
+	return rc;
+}
+
 static int merge_kinds(struct kinds *k)
 {
 	struct merge *m = &k->r->merge;
@@ -172,7 +260,7 @@ static int merge_kinds(struct kinds *k)
 	merge_init(m, &k->r->groups);
 	m->uneven = true;
 	for (uint32_t i = 0; i < k->n; i++) {
-		struct merge_node *one = merge_grow(m, &k->kind[i].tree, k->r->keys.key, i);
+		struct merge_node *one = merge_grow(m, tree_of(&k->kind[i]), k->r->keys.key, i);
 
 		m->root = i && one ? merge_pair(m, m->root, one) : one;
 		if (!m->root)
@@ -199,10 +287,12 @@ static int contract_all(struct runs *r, struct errbuf *err)
 					goto out;
 		}
 	}
-	rc = merge_kinds(&k);
+	rc = r->shape.counted != COUNTED_NOT && fold_kinds(&k) < 0 ? -1 : merge_kinds(&k);
 out:
-	for (uint32_t i = 0; i < k.n; i++)
+	for (uint32_t i = 0; i < k.n; i++) {
 		contract_tree_free(&k.kind[i].tree);
+		contract_tree_free(&k.kind[i].folded);
+	}
 	free(k.kind);
 	return rc;
 }
@@ -230,7 +320,7 @@ static int check_contradictions(const struct runs *r, struct errbuf *err)
 int runs_take(struct runs *r, struct trace *const *trace, const char *const *name, uint32_t n, const struct runs_var *var,
 	      uint32_t n_var, struct errbuf *err)
 {
-	*r = (struct runs){.run = calloc(n + 1u, sizeof(*r->run)), .n_runs = n};
+	*r = (struct runs){.run = calloc(n + 1u, sizeof(*r->run)), .n_runs = n, .shape = {false, COUNTED_NOT}};
 	for (uint32_t i = 0; i < n; i++) {
 		if (r->run)
 			r->run[i] = (struct runs_run){.path = name[i], .trace = trace[i]};
@@ -254,6 +344,10 @@ static void forget_shape(struct runs *r)
 	free(r->leaf);
 	free(r->way);
 	free(r->way_behind);
+	free(r->leaf_due);
+	free(r->loop_due);
+	r->leaf_due = r->loop_due = NULL;
+	r->folded = false;
 	r->merge = (struct merge){0};
 	r->keys = (struct map){0};
 	r->leaf = NULL;
@@ -265,14 +359,18 @@ static void forget_shape(struct runs *r)
 		r->run[i].lost_ns = 0;
 }
 
-int runs_reshape(struct runs *r, bool by_tag, struct errbuf *err)
+int runs_reshape(struct runs *r, struct runs_shape shape, struct errbuf *err)
 {
-	if (!r->tagged.n)
+	if (shape.by_tag && !r->tagged.n)
 		return 0;
 	forget_shape(r);
-	r->by_tag = by_tag;
-	if (contract_all(r, err) < 0 || check_contradictions(r, err) < 0 || runs_see(r, err) < 0)
+	r->shape = shape;
+	if (contract_all(r, err) < 0 || check_contradictions(r, err) < 0)
 		return -1;
+	if (shape.counted != COUNTED_NOT && !r->folded)
+		return 0;
+	if (runs_see(r, err) < 0)
+		return shape.counted != COUNTED_NOT ? 0 : -1;
 	return 1;
 }
 
@@ -328,6 +426,7 @@ void runs_close(struct runs *r)
 {
 	forget_shape(r);
 	map_free(&r->tagged);
+	free(r->place);
 	for (uint32_t i = 0; i < r->n_runs; i++)
 		trace_close(r->run[i].trace);
 	free(r->run);

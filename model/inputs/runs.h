@@ -11,6 +11,7 @@
 #define PRECEDENT_MODEL_INPUTS_RUNS_H
 
 #include "model/inputs/call.h"
+#include "model/inputs/counted.h"
 #include "model/inputs/feature.h"
 #include "trace/cpu_time/run_own.h"
 #include "model/induce/map.h"
@@ -46,6 +47,7 @@ struct runs_point {
 	uint32_t run, rank, group;
 };
 
+#define RUNS_CYCLE 8 /* values that come again and again: two rounds of them have to be seen */
 #define RUNS_DEPTH 8 /* greatest number of loops around a call whose counters are followed */
 
 /* How a value may step with the counter of a loop. */
@@ -54,7 +56,11 @@ enum runs_step_kind {
 	STEP_UP,   /* times a whole number */
 	STEP_DOWN, /* divided by one, without a remainder */
 	STEP_LAST, /* one value in the last iteration, another in all others */
-	STEP_KINDS
+	STEP_KINDS,
+	STEP_CYCLE = STEP_KINDS, /* the same values again and again, up to RUNS_CYCLE of them */
+	/* Not a value of a call, but the distance of the counter to the iteration in which a call is made: */
+	STEP_ROUND, /* in every so many iterations */
+	STEP_ONCE   /* in one iteration */
 };
 /* One value of a call at a point, by the counter of one loop. */
 struct runs_step {
@@ -62,6 +68,14 @@ struct runs_step {
 	uint64_t most;		/* greatest counter */
 	int64_t first, second;	/* value where the counter is 0 and 1 */
 	int64_t others, last;	/* value before the last iteration, and in the last one; CALL_MISSING */
+	uint16_t no_cycle;	/* bits of numbers of values that do not come again */
+	int64_t cycle[RUNS_CYCLE]; /* values of the first iterations; CALL_MISSING */
+};
+/* Iterations of the loop around a node in which a point passes it: first, first + period, ... */
+struct runs_due {
+	uint64_t count, first, period, last; /* count: of iterations; period 0: never passed twice */
+	uint64_t entry;			     /* of the loop, in which `last` was */
+	bool some, partial, none, dead;	     /* passed; not always; not in some entry; no such numbers */
 };
 
 /* A call of the merged tree at a point. */
@@ -94,6 +108,13 @@ struct runs_between {
 };
 #define RUNS_NO_WAY UINT32_MAX
 
+/* How the calls of a rank become a structure. by_tag: calls are distinguished by tags. counted: counted.h, with calls on
+ * that side; COUNTED_NOT: not. */
+struct runs_shape {
+	bool by_tag;
+	enum counted_way counted;
+};
+
 struct runs {
 	uint32_t n_runs, n_vars, n_points, n_leaf, n_loop;
 	uint32_t n_different; /* runs that repeat no other */
@@ -104,7 +125,12 @@ struct runs {
 	struct rank_groups groups; /* n_group only */
 	struct map keys;	   /* control points */
 	struct map tagged;	   /* control points whose calls are distinguished by their tags */
-	bool by_tag, chosen;	   /* by_tag: calls are distinguished by tags; chosen: learn_runs has chosen the better way */
+	struct runs_shape shape;
+	bool chosen;		   /* learn_runs has chosen the shape */
+	bool folded;		   /* some loop is counted */
+	uint64_t *place;	   /* by control point: where it is in the program */
+	uint32_t place_cap;
+	struct runs_due **leaf_due, **loop_due; /* by node, by point; NULL where nothing is folded */
 	struct runs_leaf *leaf;
 	uint32_t n_ways, ways_cap;
 	struct runs_way *way;
@@ -121,10 +147,10 @@ int runs_open(struct runs *r, const char *const *path, uint32_t n, const struct 
 int runs_take(struct runs *r, struct trace *const *trace, const char *const *name, uint32_t n, const struct runs_var *var,
 	      uint32_t n_var, struct errbuf *err);
 void runs_close(struct runs *r);
-/* Contracts, merges and checks again, with the calls of a place distinguished by their tags, or not. Example: a helper
- * that is called for each dimension of a grid becomes several places. Returns 1, 0 if no place has such tags, -1 with
- * the reason. */
-int runs_reshape(struct runs *r, bool by_tag, struct errbuf *err);
+/* Contracts, merges and checks again, in another shape. Example of tags: a helper that is called for each dimension of a
+ * grid becomes several places. Returns 1, 0 if the runs do not have that shape (another has to be made then), -1 with the
+ * reason. */
+int runs_reshape(struct runs *r, struct runs_shape shape, struct errbuf *err);
 
 /* Is the run left out together with `without` (UINT32_MAX: none)? Repetitions of a run are left out with it, because
  * they would reveal it. If all runs repeat each other, only `without` itself is left out. */

@@ -24,6 +24,10 @@ struct pass {
 	uint32_t depth;			  /* loops that are open */
 	uint64_t counter[RUNS_DEPTH], count[RUNS_DEPTH];
 	struct trace_iter *it;
+	struct folded_iter ahead; /* where loops are counted: */
+	uint32_t next;		  /* symbol that comes next */
+	bool more;		  /* there is one */
+	uint64_t entries;	  /* of loops, so far */
 	struct run_own own; /* the first time */
 	uint32_t last;	    /* leaf of the last call; NO_CALL before the first */
 	double begin_ns;    /* before the first */
@@ -145,9 +149,12 @@ static int steps_create(struct pass *p, struct runs_leaf *l)
 	if (!s->step)
 		return err_set(p->err, "no memory");
 	for (uint32_t i = 0; i < l->n_value; i++)
-		for (uint32_t d = 0; d < RUNS_DEPTH; d++)
+		for (uint32_t d = 0; d < RUNS_DEPTH; d++) {
 			s->step[i][d] = (struct runs_step){.first = CALL_MISSING, .second = CALL_MISSING,
 							   .others = CALL_MISSING, .last = CALL_MISSING};
+			for (uint32_t k = 0; k < RUNS_CYCLE; k++)
+				s->step[i][d].cycle[k] = CALL_MISSING;
+		}
 	return 0;
 }
 
@@ -173,11 +180,81 @@ static int differs(const struct pass *p)
 		       at->rank, (unsigned long long)p->n);
 }
 
+/* ---- calls that some iterations leave out ---- */
+
+/* Does the node begin with the call that comes next? */
+static bool comes_next(const struct pass *p, const struct merge_node *n)
+{
+	bool found = n->kind == SKEL_LEAF && p->more && runs_event_key(&p->symbol[p->next].is, p->before) == n->key;
+
+	for (uint32_t i = 0; i < n->n_child && !found; i++)
+		found = merge_has_group(n->child[i], p->r->point[p->at].group) && comes_next(p, n->child[i]);
+	return found;
+}
+
+static struct runs_due *due_of(const struct pass *p, const struct merge_node *n)
+{
+	return &(n->kind == SKEL_LEAF ? p->r->leaf_due : p->r->loop_due)[n->origin][p->at];
+}
+
+static void note_passed(struct runs_due *d, uint64_t i, uint64_t entry)
+{
+	if (!d->some) {
+		d->dead |= d->none;
+		d->some = true;
+		d->first = i;
+	} else if (d->entry != entry) {
+		d->dead |= d->first != i;
+	} else {
+		d->period = d->period ? d->period : i - d->last;
+		d->dead |= d->period != i - d->last;
+	}
+	d->last = i;
+	d->entry = entry;
+}
+
+/* The loop has been left: did the node stop being passed before? */
+static void note_left(struct runs_due *d, uint64_t count, uint64_t entry)
+{
+	bool here = d->some && d->entry == entry;
+
+	d->count = count;
+	d->none |= !here;
+	d->dead |= (d->some && !here) || (here && d->period && d->last + d->period < count);
+}
+
+static int see_node(struct pass *p, const struct merge_node *n);
+
+/* One iteration of a loop, or the root. */
+static int see_children(struct pass *p, const struct merge_node *n, uint64_t i, uint64_t count, uint64_t entry)
+{
+	bool counted = n->kind == SKEL_LOOP && p->r->folded;
+
+	for (uint32_t k = 0; k < n->n_child; k++) {
+		const struct merge_node *c = n->child[k];
+		struct runs_due *d = counted ? due_of(p, c) : NULL;
+		bool here = !d || comes_next(p, c);
+
+		if (!merge_has_group(c, p->r->point[p->at].group))
+			continue;
+		if (d && !p->steps && here)
+			note_passed(d, i, entry);
+		if (d && !here)
+			d->partial = true;
+		if (here && see_node(p, c) < 0)
+			return -1;
+		if (d && !p->steps && i + 1 == count)
+			note_left(d, count, entry);
+	}
+	return 0;
+}
+
 static int see_node(struct pass *p, const struct merge_node *n)
 {
 	uint32_t group = p->r->point[p->at].group;
 	uint64_t count = n->kind == SKEL_LOOP ? runs_count(n, group) : 1;
 	struct trace_event ev;
+	uint64_t entry;
 	bool timed;
 
 	if (!merge_has_group(n, group))
@@ -187,17 +264,19 @@ static int see_node(struct pass *p, const struct merge_node *n)
 			return differs(p);
 		p->before = p->expanded ? &p->symbol[ev.sym].is : NULL;
 		p->n++;
+		if (p->r->folded)
+			p->more = folded_next(&p->ahead, &p->next);
 		return p->steps ? note_steps(p, &p->r->leaf[n->origin], &ev) : note_call(p, &p->r->leaf[n->origin], &ev, timed);
 	}
 	p->depth += n->kind == SKEL_LOOP;
+	entry = ++p->entries;
 	for (uint64_t i = 0; i < count; i++) {
 		if (n->kind == SKEL_LOOP && p->depth <= RUNS_DEPTH) {
 			p->counter[p->depth - 1] = i;
 			p->count[p->depth - 1] = count;
 		}
-		for (uint32_t k = 0; k < n->n_child; k++)
-			if (see_node(p, n->child[k]) < 0)
-				return -1;
+		if (see_children(p, n, i, count, entry) < 0)
+			return -1;
 	}
 	p->depth -= n->kind == SKEL_LOOP;
 	return 0;
@@ -213,6 +292,8 @@ static int see_point(struct runs *r, uint32_t at, bool steps, struct errbuf *err
 
 	p.expanded = runs_expands(p.rank);
 	p.steps = steps;
+	folded_begin(&p.ahead, &p.rank->events);
+	p.more = folded_next(&p.ahead, &p.next);
 	p.symbol = calloc(p.rank->defs.sigs.n + 1u, sizeof(*p.symbol));
 	for (uint32_t s = 0; p.symbol && s < p.rank->defs.sigs.n; s++) {
 		call_view(&p.rank->defs, s, &c);
@@ -279,9 +360,27 @@ static void drop_missing(const struct runs *r, struct runs_leaf *l)
 	l->n_value = k;
 }
 
+static struct runs_due **due_create(struct runs *r, uint32_t n)
+{
+	struct runs_due **d = malloc((n + 1u) * sizeof(struct runs_due *));
+
+	for (uint32_t i = 0; d && i < n; i++)
+		if (!(d[i] = arena_alloc(r->arena, r->n_points, sizeof(**d)))) {
+			free(d);
+			return NULL;
+		}
+	return d;
+}
+
 int runs_see(struct runs *r, struct errbuf *err)
 {
 	number_nodes(r, r->merge.root);
+	if (r->folded) {
+		r->leaf_due = due_create(r, r->n_leaf);
+		r->loop_due = due_create(r, r->n_loop);
+		if (!r->leaf_due || !r->loop_due)
+			return err_set(err, "no memory for %u calls", r->n_leaf);
+	}
 	r->leaf = calloc(r->n_leaf + 1u, sizeof(*r->leaf));
 	r->way_behind = malloc((r->n_leaf + 1u) * sizeof(*r->way_behind));
 	if (!r->leaf || !r->way_behind)
@@ -296,6 +395,9 @@ int runs_see(struct runs *r, struct errbuf *err)
 	for (uint32_t i = 0; i < r->n_points; i++)
 		if (see_point(r, i, false, err) < 0)
 			return -1;
+	for (uint32_t i = 0; i < r->n_leaf; i++)
+		if (!r->leaf[i].name)
+			return err_set(err, "a call of the merged structure is made by no rank");
 	for (uint32_t i = 0; i < r->n_points; i++)
 		if (find_varying(r, i) && see_point(r, i, true, err) < 0)
 			return -1;

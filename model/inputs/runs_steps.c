@@ -43,16 +43,26 @@ static void note_last(struct runs_step *s, bool last, int64_t value)
 	*seen = value;
 }
 
+static void note_cycle(struct runs_step *s, uint64_t counter, int64_t value)
+{
+	if (counter < RUNS_CYCLE && s->cycle[counter] == CALL_MISSING)
+		s->cycle[counter] = value;
+	for (uint32_t n = 2; n <= RUNS_CYCLE; n++)
+		if (s->cycle[counter % n] != value)
+			s->no_cycle |= (uint16_t)(1u << (n - 1));
+}
+
 void runs_step_note(struct runs_step *s, uint64_t counter, uint64_t count, int64_t value)
 {
 	const uint8_t progressions = 1u << STEP_EVEN | 1u << STEP_UP | 1u << STEP_DOWN;
 
+	if (counter > s->most)
+		s->most = counter;
+	note_cycle(s, counter, value);
 	if (value == CALL_MISSING)
 		s->dead = (1u << STEP_KINDS) - 1;
 	if (s->dead == (1u << STEP_KINDS) - 1)
 		return;
-	if (counter > s->most)
-		s->most = counter;
 	note_last(s, counter + 1 == count, value);
 	if (counter == 0) {
 		if (s->first != CALL_MISSING && s->first != value)

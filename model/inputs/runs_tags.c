@@ -35,8 +35,8 @@ static const int64_t *value_named(const struct call_view *c, const char *name)
 
 struct runs_symbol runs_symbol(const struct runs *r, const struct call_view *c)
 {
-	const int64_t *tag = r->by_tag ? value_named(c, "tag") : NULL;
-	struct runs_symbol s = {.key = c->key, .waits = r->by_tag && !strncmp(c->name, "MPI_Wait ", 9)};
+	const int64_t *tag = r->shape.by_tag ? value_named(c, "tag") : NULL;
+	struct runs_symbol s = {.key = c->key, .waits = r->shape.by_tag && !strncmp(c->name, "MPI_Wait ", 9)};
 
 	if (tag && map_get(&r->tagged, c->key) != MAP_NONE) {
 		s.key = XXH3_64bits_withSeed(tag, sizeof(*tag), c->key);

@@ -44,6 +44,7 @@ struct accuracy_set {
 	struct accuracy_sample *list; /* latest submission first */
 	size_t n, cap;
 	bool cut; /* there are more than were read */
+	size_t unseen; /* runs with a limit below what their user asked for whose end nobody saw; not in the list */
 	unsigned n_candidates;
 	char candidates[ACCURACY_CANDIDATES_MAX][CONF_CANDIDATE_MAX];
 };

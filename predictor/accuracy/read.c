@@ -84,6 +84,8 @@ static int run_add(const struct store_run *r, void *arg)
 	*b = (struct baseline_run){.jobid = r->jobid, .uid = r->uid, .submit_time = r->submit_time,
 				   .end_time = seen ? r->end_time : 0, .elapsed_s = r->elapsed_s};
 	baseline_key(r->key, b->key);
+	set->unseen += r->submit_time >= x->since && !strcmp(r->end_state, "UNKNOWN") && r->limit_min < r->user_limit_min &&
+		       r->limit_min != DURATION_UNSET && r->user_limit_min != DURATION_UNSET;
 	if (set->n == SAMPLES_MAX || r->submit_time < x->since)
 		x->older++;
 	if (r->submit_time >= x->since && accuracy_run_counts(r)) {

@@ -2,7 +2,9 @@
 /* Snapshots of jobs: see cluster.h. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/clean.h"
 #include "predictor/cluster/cluster.h"
 
 static int job_compare(const void *key, const void *member)
@@ -45,4 +47,20 @@ void cluster_candidate_name(const struct precedent_conf *conf, const char *parti
 	const struct conf_candidate *c = conf_candidate_match(conf, partition, features);
 
 	snprintf(out, size, "%s", c ? c->name : partition);
+}
+
+int cluster_layout_of(const struct cluster_job *job, struct cluster_layout *l, struct errbuf *errp)
+{
+	*l = (struct cluster_layout){.gid = job->gid, .tasks_per_node = job->tasks_per_node, .cpus_per_task = job->cpus_per_task,
+				     .memory = job->memory, .exclusive = job->exclusive};
+	snprintf(l->account, sizeof(l->account), "%s", job->account);
+	snprintf(l->qos, sizeof(l->qos), "%s", job->qos);
+	for (int i = 0; i < CLUSTER_WANTS; i++) {
+		const char *want = job->want[i] ? job->want[i] : "";
+
+		if (strlen(want) >= CLUSTER_WANT_MAX || !clean_is_line(want))
+			return err_set(errp, "its generic resources or licences are too long a text, or one with control characters, for a probe to repeat");
+		memcpy(l->want[i], want, strlen(want) + 1);
+	}
+	return 0;
 }

@@ -25,7 +25,14 @@ enum cluster_phase {
 
 #define CLUSTER_LOWEST_NICE 0x7ffffffd /* the most that sbatch --nice takes; probes have it */
 
-/* Strings are never NULL, and live as long as the snapshot. */
+/* What a job asks for beside nodes, tasks and memory, in Slurm's own words: generic resources (GRES), and licences. */
+enum cluster_want {
+	WANT_TRES_PER_JOB, WANT_TRES_PER_NODE, WANT_TRES_PER_SOCKET, WANT_TRES_PER_TASK, WANT_CPUS_PER_TRES, WANT_MEM_PER_TRES,
+	WANT_LICENCES, CLUSTER_WANTS
+};
+#define CLUSTER_WANT_MAX 256 /* longer words are not repeated: such a job is not probed */
+
+/* Strings are never NULL, and live as long as the snapshot; want: NULL counts as "". */
 struct cluster_job {
 	uint32_t job_id, uid, gid;
 	bool het, batch, exclusive;
@@ -34,6 +41,7 @@ struct cluster_job {
 	bool queued; /* of a pending job: waits for nodes or its turn alone; start_time is then when it may start, 0: not known */
 	bool held;    /* of a pending job: held, or put off until a time or the end of another job */
 	bool requeue; /* may be queued again */
+	bool preempted; /* in its grace time: slurmctld changes no limit of it */
 	int32_t nice;
 	enum cluster_phase phase;
 	const char *end_state; /* COMPLETED, FAILED, TIMEOUT, ... once it has ended */
@@ -48,6 +56,7 @@ struct cluster_job {
 	uint32_t tasks_per_node, cpus_per_task; /* 0: not asked for */
 	uint64_t memory;			/* as Slurm codes it: per node, or per CPU with the top bit; 0: default */
 	const char *name, *partition, *features, *admin_comment, *account, *qos;
+	const char *want[CLUSTER_WANTS];
 	const struct job_comment *ours; /* Precedent's part of admin_comment; NULL: none that is valid */
 };
 
@@ -74,10 +83,12 @@ struct cluster_submission {
 	gid_t gid;
 	const char *name, *script, *work_dir, *std_out, *admin_comment;
 	const char *partition, *features, *account, *qos; /* "" = none */
+	const char *want[CLUSTER_WANTS]; /* NULL or "" = none */
 	uint32_t nodes, tasks, tasks_per_node, cpus_per_task;
 	uint64_t memory;
 	bool exclusive;
 	uint32_t limit_min;
+	bool held;
 };
 
 /* What must be known of a traced job to submit its probes, also after slurmctld has forgotten it. */
@@ -86,6 +97,17 @@ struct cluster_layout {
 	uint64_t memory;
 	bool exclusive;
 	char account[CONF_NAME_MAX], qos[CONF_NAME_MAX];
+	char want[CLUSTER_WANTS][CLUSTER_WANT_MAX];
+};
+/* Returns 0, or -1 if the job asks for something that the layout cannot hold. */
+int cluster_layout_of(const struct cluster_job *job, struct cluster_layout *layout, struct errbuf *errp);
+
+/* How a job ended, by the accounting. */
+struct cluster_end {
+	char state[24]; /* as cluster_job.end_state */
+	char partition[CONF_NAME_MAX], features[CONF_CANDIDATE_MAX];
+	int64_t start_time, end_time;
+	double elapsed_s;
 };
 
 /* arg is the implementation's. All return 0 or -1 with the reason. */
@@ -103,6 +125,10 @@ struct cluster_ops {
 	int (*armed)(void *arg, uint32_t before_s, uint32_t **ids, size_t *n, struct errbuf *errp);
 	/* OverTimeLimit and reservations of all partitions; lent until the next call. */
 	int (*overtime)(void *arg, struct overtime_table *table, struct errbuf *errp);
+	/* The end of a job that has left the queue. Never waits: 1: *end is known, 0: ask again with the next look, -1: nobody knows. */
+	int (*ended)(void *arg, uint32_t job_id, int64_t submit_time, struct cluster_end *end);
+	int64_t (*time_s)(void *arg); /* slurmctld's clock; 0: not known */
+	int64_t (*boot)(void *arg); /* when slurmctld started; 0: not known */
 	double (*clock_ms)(void *arg); /* grows steadily */
 };
 

@@ -19,6 +19,7 @@ struct job_counts {
 	uint64_t told, limited;	     /* of these: with a prediction; with a limit set */
 	uint64_t raised;	     /* limits, each time */
 	uint64_t ended, cut_short;   /* jobs; ended by a limit below what their user asked for */
+	uint64_t unseen;	     /* ends of jobs with a limit below what their user asked for that nobody saw */
 };
 
 struct daemon_env {

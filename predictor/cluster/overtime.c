@@ -45,8 +45,11 @@ struct overtime overtime_of(const struct overtime_table *t, const char *partitio
 
 		if (p == partitions || overtime_min < all.overtime_min)
 			all.overtime_min = overtime_min;
+		all.run_on |= one && one->o.run_on;
 		if (one && one->o.reserved_at && (!all.reserved_at || one->o.reserved_at < all.reserved_at))
 			all.reserved_at = one->o.reserved_at;
+		if (one && one->o.longest_min && (!all.longest_min || one->o.longest_min < all.longest_min))
+			all.longest_min = one->o.longest_min;
 	}
 	return all;
 }

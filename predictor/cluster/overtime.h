@@ -20,8 +20,10 @@
 
 /* What counts for limits on a partition, or on all partitions that a job may use. */
 struct overtime {
-	uint32_t overtime_min; /* the smallest OverTimeLimit; 0: none, or not known */
+	uint32_t overtime_min; /* the smallest OverTimeLimit; 0: none, not known, or not to be used for shorter limits */
 	int64_t reserved_at;   /* when the next reservation of a node begins; 0: none */
+	uint32_t longest_min;  /* the longest limit of a job that the partition's QOS allows; 0: any */
+	bool run_on;	       /* jobs run on by OverTimeLimit, in one of the partitions at least */
 };
 
 struct overtime_partition {
@@ -32,6 +34,7 @@ struct overtime_table {
 	const struct overtime_partition *list;
 	size_t n;
 	bool soft_works; /* time_min is a soft limit */
+	uint32_t (*longest_min)(const char *account, const char *qos); /* the longest limit that these allow; 0: any. NULL: any */
 };
 
 /* Does slurmctld take time_min as a soft limit? major, minor: its version, as 23 and 11. Texts may be NULL. */

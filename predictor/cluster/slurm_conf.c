@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "predictor/cluster/slurm_conf.h"
 
@@ -39,10 +40,25 @@ static void auth_info(const char *value, struct slurm_conf *conf)
 	snprintf(conf->munge_socket, sizeof(conf->munge_socket), "%.*s", (int)strcspn(socket, ","), socket);
 }
 
+/* "name" or "name(address)", and backup controllers behind a comma. */
+static void ctld_host(const char *value, struct slurm_conf *conf)
+{
+	const char *open = strchr(value, '(');
+	size_t n = strcspn(value, ",(");
+
+	if (open && open == value + n) {
+		value = open + 1;
+		n = strcspn(value, ")");
+	}
+	if (n && !*conf->ctld_host)
+		snprintf(conf->ctld_host, sizeof(conf->ctld_host), "%.*s", (int)n, value);
+}
+
 void slurm_conf_load_file(const char *path, struct slurm_conf *conf)
 {
 	FILE *f = path ? fopen(path, "re") : NULL;
-	char line[4096], copy[4096];
+	static const char *const hosts[] = {"SlurmctldHost", "ControlAddr", "ControlMachine"};
+	char line[4096], copy[4096], third[4096];
 	const char *value;
 	struct passwd *pw;
 
@@ -50,6 +66,12 @@ void slurm_conf_load_file(const char *path, struct slurm_conf *conf)
 	snprintf(conf->slurm_user, sizeof(conf->slurm_user), f ? "root" : "slurm");
 	while (f && fgets(line, sizeof(line), f)) {
 		memcpy(copy, line, sizeof(copy));
+		for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+			memcpy(third, copy, sizeof(third));
+			value = line_value(third, hosts[i]);
+			if (value)
+				ctld_host(value, conf);
+		}
 		value = line_value(line, "SlurmUser");
 		if (value && *value)
 			snprintf(conf->slurm_user, sizeof(conf->slurm_user), "%.*s", (int)strcspn(value, "("), value);
@@ -59,30 +81,34 @@ void slurm_conf_load_file(const char *path, struct slurm_conf *conf)
 	}
 	if (f)
 		fclose(f);
+	if (!*conf->ctld_host)
+		snprintf(conf->ctld_host, sizeof(conf->ctld_host), "localhost");
 	pw = getpwnam(conf->slurm_user);
 	conf->slurm_uid = pw ? pw->pw_uid : (uid_t)-1;
 	if (!pw && isdigit((unsigned char)conf->slurm_user[0]))
 		conf->slurm_uid = (uid_t)strtoul(conf->slurm_user, NULL, 10);
 }
 
-void slurm_conf_load(struct slurm_conf *conf)
+const char *slurm_conf_daemon_host(const struct slurm_conf *site, const struct precedent_conf *conf)
+{
+	return *conf->listen_host ? conf->listen_host : site->ctld_host;
+}
+
+const char *slurm_conf_path(void)
 {
 	static const char *const places[] = {"/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf",
 					     "/run/slurm/conf/slurm.conf", "/usr/local/etc/slurm.conf"};
 	const char *path = getenv("SLURM_CONF");
-	FILE *f;
 
-	if (path && *path) {
-		slurm_conf_load_file(path, conf);
-		return;
-	}
-	path = NULL;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !path; i++) {
-		f = fopen(places[i], "re");
-		if (f) {
-			fclose(f);
-			path = places[i];
-		}
-	}
-	slurm_conf_load_file(path, conf);
+	if (path && *path)
+		return path;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (access(places[i], R_OK) == 0)
+			return places[i];
+	return NULL;
+}
+
+void slurm_conf_load(struct slurm_conf *conf)
+{
+	slurm_conf_load_file(slurm_conf_path(), conf);
 }

@@ -70,6 +70,8 @@ static int check_record(const struct result *r, const char *which, struct errbuf
 	for (unsigned i = 0; i < r->traces_n; i++) {
 		const struct result_trace *t = &r->traces[i];
 
+		if (r->unskeleton[0] && t->partial.present)
+			continue; /* result_parse has checked it */
 		if (!isfinite(t->mpi_s) || !isfinite(t->skel_s) || t->mpi_s < 0 || t->skel_s <= 0 ||
 		    !(t->lo_s >= 0) || t->lo_s > t->skel_s || !(t->hi_s >= t->skel_s) ||
 		    !(t->confidence >= 0) || t->confidence > 1)
@@ -254,6 +256,7 @@ static int estimate_by_ratio(const struct result *source, const struct result *t
 static bool as_partial(const struct result *from, struct result *to)
 {
 	*to = *from;
+	to->unskeleton[0] = '\0';
 	to->kernels_n = 0; /* no work is imitated: nothing hangs on its mix */
 	for (unsigned i = 0; i < from->traces_n; i++) {
 		const struct result_partial *p = &from->traces[i].partial;
@@ -302,6 +305,8 @@ static int both_kinds(const struct result *source, const struct result *target, 
 
 	if (check_pair(source, target, err) < 0)
 		return -1;
+	if (source->unskeleton[0] || target->unskeleton[0])
+		return estimate_from_partial(source, target, elapsed_s, partial, err) < 0 ? -1 : 2;
 	if (source == target || !strcmp(source->candidate, target->candidate) ||
 	    estimate_from_partial(source, target, elapsed_s, partial, &why) < 0)
 		return estimate_by_ratio(source, target, elapsed_s, false, skeleton, err) < 0 ? -1 : 1;

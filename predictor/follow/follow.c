@@ -3,6 +3,7 @@
  * The state machine of followed jobs, see follow.h. A job is followed if its admin_comment says so. All state is in the store.
  * Jobs that have not changed since an earlier poll are skipped (poll_cache.h).
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "predictor/estimate/param_family.h"
 #include "predictor/estimate/scaling_model.h"
 #include "predictor/estimate/trial.h"
+#include "predictor/follow/clock_set.h"
 #include "predictor/follow/follow.h"
 #include "predictor/follow/poll_cache.h"
 #include "predictor/learn/drift_family.h"
@@ -21,11 +23,14 @@
 #include "predictor/learn/param_family_renew.h"
 #include "predictor/learn/program_estimate.h"
 #include "predictor/learn/scaling_follow.h"
+#include "predictor/learn/similar_follow.h"
 #include "predictor/learn/trial_follow.h"
 #include "predictor/limits/lower.h"
 #include "predictor/limits/overtime.h"
+#include "predictor/limits/proof.h"
 #include "predictor/limits/raise.h"
 #include "predictor/probe/probes.h"
+#include "predictor/spool/in_time.h"
 #include "predictor/spool/spool.h"
 #include "predictor/store/busy.h"
 #include "predictor/store/kin.h"
@@ -80,6 +85,7 @@ static int program_untraced(const struct daemon_env *env, const struct store_run
 		return 0; /* another run of it has done better */
 	p.state = PROGRAM_FAILED;
 	p.source_job = run->jobid;
+	p.n_traces = 0;
 	p.retrace_at = retrace_at;
 	p.updated = now;
 	snprintf(p.reason, sizeof(p.reason), "%s", reason);
@@ -87,25 +93,18 @@ static int program_untraced(const struct daemon_env *env, const struct store_run
 	return store_program_put(env->store, &p, errp);
 }
 
-static int layout_keep(const struct daemon_env *env, const struct cluster_job *job, const char *key,
-		       struct errbuf *errp)
-{
-	struct cluster_layout l = {.gid = job->gid, .tasks_per_node = job->tasks_per_node,
-				   .cpus_per_task = job->cpus_per_task, .memory = job->memory,
-				   .exclusive = job->exclusive};
-
-	snprintf(l.account, sizeof(l.account), "%s", job->account);
-	snprintf(l.qos, sizeof(l.qos), "%s", job->qos);
-	return store_layout_put(env->store, key, &l, errp);
-}
-
 /* The traced job ended well and left traces: its program gets its probes. */
 static int program_traced(const struct daemon_env *env, const struct cluster_job *job, const struct store_run *run,
 			  unsigned n_traces, int64_t now, struct errbuf *errp)
 {
+	struct cluster_layout layout;
 	struct store_program p;
-	int rc = store_program_get(env->store, run->key, &p, errp);
+	struct errbuf why;
+	int rc;
 
+	if (cluster_layout_of(job, &layout, &why) < 0)
+		return program_untraced(env, run, 0, why.text, now, errp);
+	rc = store_program_get(env->store, run->key, &p, errp);
 	if (rc < 0)
 		return -1;
 	if (!rc)
@@ -127,13 +126,8 @@ static int program_traced(const struct daemon_env *env, const struct cluster_job
 	snprintf(p.source_candidate, sizeof(p.source_candidate), "%s", run->candidate);
 	daemon_say(env, LOG_LEVEL_INFO, "job %u: traced on %s in %.0f s, %u trace%s, key %.8s", run->jobid,
 		   run->candidate, run->elapsed_s, n_traces, n_traces == 1 ? "" : "s", run->key);
-	if (layout_keep(env, job, run->key, errp) < 0 || store_program_put(env->store, &p, errp) < 0)
+	if (store_layout_put(env->store, run->key, &layout, errp) < 0 || store_program_put(env->store, &p, errp) < 0)
 		return -1;
-	if (!env->conf->n_candidates) {
-		daemon_say(env, LOG_LEVEL_WARN, "job %u: not probed: no Candidates in %s", run->jobid,
-			   env->conf->file ? env->conf->file : CONF_DEFAULT_FILE);
-		return 0;
-	}
 	return probes_begin(env, &p, now, errp);
 }
 
@@ -141,21 +135,35 @@ static int program_traced(const struct daemon_env *env, const struct cluster_job
 
 /* What a traced job left in the spool. */
 struct leavings {
+	char spool_dir[PATH_MAX];
+	uint32_t uid, jobid;
 	enum spool_gap gap;
 	unsigned n_traces, signs;
 	struct errbuf why; /* of the gap */
+	bool is_full;
+	struct errbuf full;
 };
 
-static void leavings_look(const struct daemon_env *env, const struct store_run *run, struct leavings *l)
+static void leavings_read(void *arg)
 {
-	int dirfd = spool_job_open(env->conf->spool_dir, run->uid, run->jobid, &l->gap, &l->why), n;
+	struct leavings *l = arg;
+	int dirfd = spool_job_open(l->spool_dir, l->uid, l->jobid, &l->gap, &l->why), n;
 
+	l->is_full = spool_is_full(l->spool_dir, &l->full);
 	if (dirfd < 0)
 		return;
-	n = spool_traces(dirfd, run->uid, NULL, 0, &l->why);
+	n = spool_traces(dirfd, l->uid, NULL, 0, &l->why);
 	l->n_traces = n > 0 ? (unsigned)n : 0;
-	l->signs = spool_signs(dirfd, run->uid);
+	l->signs = spool_signs(dirfd, l->uid);
 	close(dirfd);
+}
+
+/* Returns 0, or -1 if the spool does not answer; then l->why says so. */
+static int leavings_look(const struct daemon_env *env, const struct store_run *run, struct leavings *l)
+{
+	*l = (struct leavings){.uid = run->uid, .jobid = run->jobid};
+	snprintf(l->spool_dir, sizeof(l->spool_dir), "%s", env->conf->spool_dir);
+	return spool_in_time(leavings_read, l, sizeof(*l), env->conf->spool_dir, &l->why);
 }
 
 /* Why there is no trace. Returns whether another run may do better. */
@@ -163,11 +171,9 @@ static bool untraced_reason(const struct daemon_env *env, const struct store_run
 			    char *reason, size_t size)
 {
 	const char *spool = env->conf->spool_dir;
-	struct errbuf full;
 
-	if (l->gap != SPOOL_NO_ROOT && l->gap != SPOOL_UNSAFE && !(l->signs & (SPOOL_BEGUN | SPOOL_REFUSED)) &&
-	    spool_is_full(spool, &full))
-		snprintf(reason, size, "no trace: %.270s", full.text);
+	if (l->gap != SPOOL_NO_ROOT && l->gap != SPOOL_UNSAFE && !(l->signs & (SPOOL_BEGUN | SPOOL_REFUSED)) && l->is_full)
+		snprintf(reason, size, "no trace: %.270s", l->full.text);
 	else if (l->gap == SPOOL_NO_USER)
 		snprintf(reason, size, "no trace: %.100s/%u was not made: is spank_precedent in plugstack.conf on the "
 				       "nodes, and the spool on a shared file system?", spool, run->uid);
@@ -185,22 +191,26 @@ static bool untraced_reason(const struct daemon_env *env, const struct store_run
 	else if (l->signs & SPOOL_BEGUN)
 		snprintf(reason, size, "no trace: the program called MPI_Init but never MPI_Finalize");
 	else {
-		snprintf(reason, size, "no trace: the program never called MPI_Init or MPI_Finalize, or is not an MPI "
-				       "program");
+		snprintf(reason, size, "no trace: no process called MPI_Init with the tracer: no MPI program, or what started it "
+				       "(a container, env -i, ssh) passes on no LD_PRELOAD");
 		return false;
 	}
 	return true;
 }
 
-/* A trace with suspended time in its gaps, or with the files of several runs in its directory. */
+/* A trace with suspended time in its gaps, with the files of several runs in its directory, or of a run whose time is not known. */
 static bool trace_is_spoiled(const struct cluster_job *job, const struct store_run *run, char *reason, size_t size)
 {
-	if (job->restarts)
+	bool untimed = run->elapsed_s <= 0 && run->end_time != run->start_time;
+
+	if (untimed)
+		snprintf(reason, size, "slurmctld's clock was set while traced job %u ran; the next run is traced again", run->jobid);
+	else if (job->restarts)
 		snprintf(reason, size, "traced job %u was queued again while it ran; the next run is traced again", run->jobid);
 	else if (job->suspended_s >= 1)
 		snprintf(reason, size, "traced job %u was suspended for %.0f s; the next run is traced again", run->jobid,
 			 job->suspended_s);
-	return job->restarts || job->suspended_s >= 1;
+	return untimed || job->restarts || job->suspended_s >= 1;
 }
 
 static const char *next_run(const struct store_run *run)
@@ -210,12 +220,12 @@ static const char *next_run(const struct store_run *run)
 	return trial_may_be_tracer(&ended) ? "the next run goes without the tracer" : "the next run is traced again";
 }
 
-/* A traced job has ended. Returns 1 when its trace may still show up, else 0 or -1. */
+/* A traced job has ended. Returns 1 when its trace may still show up, or the spool does not answer; else 0 or -1. */
 static int traced_end(const struct daemon_env *env, const struct cluster_job *job, const struct store_run *run,
 		      int64_t now, struct errbuf *errp)
 {
 	char reason[STORE_REASON_MAX];
-	struct leavings left = {0};
+	struct leavings left;
 
 	if (strcmp(job->end_state, "COMPLETED")) {
 		/* The time allows tracing, trial_follow decides. */
@@ -226,10 +236,14 @@ static int traced_end(const struct daemon_env *env, const struct cluster_job *jo
 		return program_untraced(env, run, 0, "heterogeneous jobs are not probed", now, errp);
 	if (trace_is_spoiled(job, run, reason, sizeof(reason)))
 		return program_untraced(env, run, now, reason, now, errp);
-	leavings_look(env, run, &left);
+	if (leavings_look(env, run, &left) < 0) {
+		daemon_say(env, LOG_LEVEL_DEBUG, "job %u: its trace is looked for later: %s", run->jobid, left.why.text);
+		return 1;
+	}
 	if (left.n_traces)
 		return program_traced(env, job, run, left.n_traces, now, errp);
-	if (now < job->end_time + FOLLOW_TRACE_GRACE_S)
+	/* With an end far in the future, the clock was set back. */
+	if (now < job->end_time + FOLLOW_TRACE_GRACE_S && job->end_time < now + FOLLOW_TRACE_GRACE_S)
 		return 1;
 	if (untraced_reason(env, run, &left, reason, sizeof(reason)))
 		return program_untraced(env, run, now + PROBES_RETRACE_S, reason, now, errp);
@@ -260,7 +274,7 @@ static void reason_remark(struct store_program *p, const char *remark)
 		*old = '\0';
 	len = strlen(p->reason);
 	if (*remark)
-		snprintf(p->reason + len, sizeof(p->reason) - len, STORE_REMARK "%s", remark);
+		snprintf(p->reason + len, sizeof(p->reason) - len, STORE_REMARK "%.290s", remark);
 }
 
 /* Estimates of the run's program again. A program without a trace has estimates from its past runs alone. */
@@ -284,11 +298,16 @@ static int recalibrate(const struct ended_run *r, struct errbuf *errp)
 	return store_program_put(env->store, &p, errp);
 }
 
+static bool is_shortened(const struct store_run *r)
+{
+	return r->limit_min != DURATION_UNSET && r->user_limit_min != DURATION_UNSET && r->limit_min < r->user_limit_min;
+}
+
 /* Ended by a limit that Precedent had set, before the limit that its user asked for. */
 static bool is_cut_short(const struct store_run *r)
 {
-	return r->limit_min != DURATION_UNSET && r->user_limit_min != DURATION_UNSET && r->limit_min < r->user_limit_min &&
-	       !strcmp(r->end_state, "TIMEOUT") && (r->user_limit_min == DURATION_UNLIMITED || r->elapsed_s < 60.0 * r->user_limit_min);
+	return is_shortened(r) && !strcmp(r->end_state, "TIMEOUT") && r->elapsed_s > 0 &&
+	       (r->user_limit_min == DURATION_UNLIMITED || r->elapsed_s < 60.0 * r->user_limit_min);
 }
 
 static void count_end(const struct daemon_env *env, const struct store_run *r)
@@ -317,25 +336,61 @@ static int drift_settle(struct ended_run *r, struct errbuf *errp)
 	return drift_act(r, &found, again == PROBE_AGAIN_PLANNED, errp);
 }
 
-/* Every learner in its order: each uses the results of those before. */
-static int run_learn(struct ended_run *r, struct errbuf *errp)
+static bool is_followed(const struct job_comment *c)
 {
-	if (trial_follow(r, errp) < 0 || drift_settle(r, errp) < 0 || drift_family_follow(r, errp) < 0 || recalibrate(r, errp) < 0)
+	return c && (c->act == ACT_TRACE || c->act == ACT_PREDICT || c->act == ACT_OBSERVE) && identity_key_valid(c->key);
+}
+
+/* Does a later job of the same look lead to the same estimates, as the next task of an array does? */
+struct later {
+	bool key, kin; /* the program's estimates, those of its kin */
+};
+
+#define LATER_LOOK 256 /* jobs behind this one */
+
+static struct later later_find(const struct cluster_snapshot *snap, const struct cluster_job *job)
+{
+	const struct cluster_job *end = snap->jobs + snap->n;
+	struct later later = {false, false};
+
+	for (const struct cluster_job *j = job + 1; j < end && j <= job + LATER_LOOK && !later.key; j++) {
+		if (j->phase != CLUSTER_ENDED || !is_followed(j->ours) || j->end_time < job->end_time || j->elapsed_s <= 0 ||
+		    j->uid != job->uid || !j->array_job != !job->array_job || strcmp(j->partition, job->partition) ||
+		    strcmp(j->features, job->features) || run_evidence_of(j->end_state, j->restarts) == RUN_NO_EVIDENCE)
+			continue;
+		later.key = !strcmp(j->ours->key, job->ours->key);
+		later.kin |= later.key || (j->ours->kin[0] && !strcmp(j->ours->kin, job->ours->kin) &&
+					   !strcmp(j->ours->family, job->ours->family));
+	}
+	return later;
+}
+
+/* Every learner in its order: each uses the results of those before. All runs of the look are in the store before the last one. */
+static int run_learn(struct ended_run *r, struct later later, struct errbuf *errp)
+{
+	if (!strcmp(r->row->end_state, "CANCELLED") && r->row->elapsed_s <= 0) /* it never ran */
+		return 0;
+	if (trial_follow(r, errp) < 0 || drift_settle(r, errp) < 0 || drift_family_follow(r, errp) < 0 ||
+	    (!later.key && recalibrate(r, errp) < 0))
 		return -1;
-	if (!ended_run_is_evidence(r))
+	if (later.kin || !ended_run_is_evidence(r))
 		return 0;
 	return family_follow(r, errp) < 0 || scaling_follow(r, errp) < 0 || param_family_renew(r, errp) < 0 ? -1 : 0;
 }
 
 /* 1: not yet. */
-static int run_end(const struct daemon_env *env, const struct cluster_job *job, struct store_run *run, int64_t now,
-		   struct errbuf *errp)
+static int run_end(const struct daemon_env *env, const struct cluster_snapshot *snap, const struct cluster_job *job,
+		   struct store_run *run, int64_t now, struct errbuf *errp)
 {
 	struct ended_run ended = {.env = env, .row = run, .memory = job->memory, .now = now};
-	int rc = 0;
+	struct later later = {false, false};
+	int rc = 0, clock_set;
 
 	run->end_time = job->end_time ? job->end_time : now;
-	run->elapsed_s = job->elapsed_s;
+	clock_set = run->start_time ? clock_set_within(env->store, run->start_time, run->end_time, errp) : 0;
+	if (clock_set < 0)
+		return -1;
+	run->elapsed_s = clock_set ? 0 : job->elapsed_s;
 	run->suspended_s = job->suspended_s;
 	snprintf(run->end_state, sizeof(run->end_state), "%s", job->end_state);
 	if (store_begin(env->store, errp) < 0)
@@ -350,7 +405,11 @@ static int run_end(const struct daemon_env *env, const struct cluster_job *job, 
 		store_rollback(env->store);
 		return 1;
 	}
-	rc = run_learn(&ended, errp);
+	/* A traced run may have waited for its trace, and the others have ended before. */
+	if (job->ours && run->act != ACT_TRACE)
+		later = later_find(snap, job);
+	if (!clock_set)
+		rc = similar_follow(&ended, job->ours, errp) < 0 ? -1 : run_learn(&ended, later, errp);
 	ended_run_forget(&ended);
 	if (rc < 0)
 		goto fail;
@@ -366,6 +425,18 @@ fail:
 
 /* ---- runs ---- */
 
+/*
+ * A task of an array that runs without the tracer, since another task is traced. Tasks that wait share one record, whose index is
+ * not known.
+ */
+static bool is_untraced_task(const struct cluster_job *job)
+{
+	const struct job_comment *c = job->ours;
+
+	return c && c->act == ACT_TRACE && c->task != COMMENT_NO_TASK && job->array_job && job->array_task != c->task &&
+	       (job->phase != CLUSTER_PENDING || job->array_task);
+}
+
 static void run_fill(struct store_run *r, const struct cluster_job *job)
 {
 	const struct job_comment *c = job->ours;
@@ -377,7 +448,7 @@ static void run_fill(struct store_run *r, const struct cluster_job *job)
 	memcpy(r->key, c->key, sizeof(r->key));
 	memcpy(r->family, c->family, sizeof(r->family));
 	snprintf(r->name, sizeof(r->name), "%s", job->name);
-	r->act = c->act;
+	r->act = is_untraced_task(job) ? ACT_OBSERVE : c->act;
 	r->mode = c->mode;
 	snprintf(r->pred_candidate, sizeof(r->pred_candidate), "%s", c->candidate);
 	r->pred_s = c->pred_s;
@@ -388,6 +459,7 @@ static void run_fill(struct store_run *r, const struct cluster_job *job)
 	memcpy(r->kin, c->kin, sizeof(r->kin));
 	memcpy(r->vars, c->vars, sizeof(r->vars));
 	memcpy(r->weighed, c->at, sizeof(r->weighed));
+	memcpy(r->similar, c->similar, sizeof(r->similar));
 	r->array_job = job->array_job;
 	r->pred_kind = -1;
 	r->pred_scale = 1;
@@ -421,6 +493,10 @@ static bool run_refresh(const struct daemon_env *env, struct store_run *r, const
 	if (started && (r->start_time != job->start_time || strcmp(r->candidate, candidate))) {
 		r->start_time = job->start_time;
 		snprintf(r->candidate, sizeof(r->candidate), "%s", candidate);
+		changed = true;
+	}
+	if (r->act == ACT_TRACE && is_untraced_task(job)) {
+		r->act = ACT_OBSERVE;
 		changed = true;
 	}
 	changed |= limit_refresh(r, job);
@@ -512,7 +588,8 @@ static void count_run(const struct daemon_env *env, const struct store_run *r, b
 }
 
 /* 1: it has to be looked at again even if nothing of it changes. */
-static int job_follow(const struct daemon_env *env, const struct cluster_job *job, int64_t now, struct errbuf *errp)
+static int job_follow(const struct daemon_env *env, const struct cluster_snapshot *snap, const struct cluster_job *job, int64_t now,
+		      struct errbuf *errp)
 {
 	struct store_run run;
 	bool changed, known, limited;
@@ -537,11 +614,11 @@ static int job_follow(const struct daemon_env *env, const struct cluster_job *jo
 	if (!known && (run_meet(env, &run, now, errp) < 0 || limit_overtime_meet(env, job, errp) < 0))
 		return -1;
 	if (job->phase == CLUSTER_ENDED && !changed)
-		return run_end(env, job, &run, now, errp);
+		return run_end(env, snap, job, &run, now, errp);
 	if (changed && store_run_put(env->store, &run, errp) < 0)
 		return -1;
 	count_run(env, &run, !known, !limited && run.limit_min != DURATION_UNSET, run.extensions - raised);
-	return job->phase == CLUSTER_ENDED ? run_end(env, job, &run, now, errp) : 0;
+	return job->phase == CLUSTER_ENDED ? run_end(env, snap, job, &run, now, errp) : 0;
 }
 
 /* ---- runs that slurmctld no longer knows ---- */
@@ -550,7 +627,7 @@ static int job_follow(const struct daemon_env *env, const struct cluster_job *jo
 static int traced_lost(const struct daemon_env *env, const struct store_run *run, int64_t now, struct errbuf *errp)
 {
 	struct ended_run ended = {.env = env, .row = run, .now = now};
-	struct leavings left = {0};
+	struct leavings left;
 	char reason[STORE_REASON_MAX];
 
 	leavings_look(env, run, &left);
@@ -561,11 +638,42 @@ static int traced_lost(const struct daemon_env *env, const struct store_run *run
 	return left.n_traces ? 0 : trial_follow(&ended, errp);
 }
 
+/* What slurmdbd says of a shortened job: 1: noted, 0: not yet, -1: nobody knows. */
+static int lost_end(const struct daemon_env *env, struct store_run *r)
+{
+	struct cluster_end end;
+	int rc = env->ops->ended(env->ops->arg, r->jobid, r->submit_time, &end);
+
+	if (rc < 0 && env->counts)
+		env->counts->unseen++;
+	if (rc <= 0)
+		return rc;
+	r->start_time = end.start_time;
+	r->end_time = end.end_time;
+	r->elapsed_s = end.elapsed_s;
+	snprintf(r->end_state, sizeof(r->end_state), "%s", end.state);
+	if (end.start_time)
+		cluster_candidate_name(env->conf, end.partition, end.features, r->candidate, sizeof(r->candidate));
+	return 1;
+}
+
+/* 1: its end may be known later. */
 static int run_lost(const struct daemon_env *env, const struct cluster_snapshot *snap, struct store_run *r, int64_t now,
 		    struct errbuf *errp)
 {
 	bool requeued = cluster_job_find(snap, r->jobid) != NULL;
+	int known = !requeued && is_shortened(r) ? lost_end(env, r) : -1;
 
+	if (known == 0)
+		return 1;
+	if (known > 0) {
+		if (store_run_put(env->store, r, errp) < 0)
+			return -1;
+		count_end(env, r);
+		daemon_say(env, LOG_LEVEL_INFO, "job %u: %s after %.0f s, as slurmdbd says, key %.8s", r->jobid, r->end_state, r->elapsed_s,
+			   r->key);
+		return 0;
+	}
 	r->end_time = now;
 	snprintf(r->end_state, sizeof(r->end_state), "%s", requeued ? "REQUEUED" : "UNKNOWN");
 	if (store_run_put(env->store, r, errp) < 0)
@@ -600,6 +708,8 @@ static int lost_settle(const struct daemon_env *env, struct poll_cache *cache, c
 		rv = store_run_of(env->store, &open[i], &run, errp);
 		if (rv == 1 && !run.end_state[0])
 			rv = run_lost(env, snap, &run, now, errp);
+		if (rv == 1)
+			poll_cache_gone_again(cache);
 	}
 	free(read);
 	return rv < 0 ? -1 : 0;
@@ -612,11 +722,6 @@ static int is_followed_yet(const struct daemon_env *env, const struct cluster_jo
 	int rc = job->ours ? 0 : store_run_get(env->store, job->job_id, &run, errp);
 
 	return rc == 1 ? run.submit_time == job->submit_time && !run.end_state[0] : rc;
-}
-
-static bool is_followed(const struct job_comment *c)
-{
-	return c && (c->act == ACT_TRACE || c->act == ACT_PREDICT || c->act == ACT_OBSERVE) && identity_key_valid(c->key);
 }
 
 /* Jobs written in one transaction: each transaction waits for the disk. */
@@ -646,7 +751,7 @@ static int jobs_follow(const struct daemon_env *env, struct poll_cache *cache, c
 		}
 		if (written == 0 && store_begin(env->store, errp) < 0)
 			return -1;
-		rc = job_follow(env, job, now, errp);
+		rc = job_follow(env, snap, job, now, errp);
 		if (rc < 0) {
 			store_rollback(env->store);
 			return err_prefix(errp, "job %u", job->job_id);
@@ -665,12 +770,14 @@ int follow_poll(const struct daemon_env *env, const struct follow_memory *memory
 		struct errbuf *errp)
 {
 	struct poll_cache *cache = memory->cache;
+	bool raises;
 
 	limit_overtime_poll(env, snap, now);
 	if (limit_raise_poll(env, snap, now))
-		limit_lower_stop(memory->lower, env);
+		limit_proof_refuse(memory->proof, env);
+	raises = limit_proof_poll(memory->proof, env, snap, now);
 	if (env->conf->limit_guard == GUARD_RAISE)
-		limit_lower_poll(memory->lower, env, snap, now);
+		limit_lower_poll(memory->lower, env, snap, now, raises);
 	if (!env->store) {
 		poll_cache_forget(cache);
 		return 0;
@@ -681,5 +788,5 @@ int follow_poll(const struct daemon_env *env, const struct follow_memory *memory
 		return -1;
 	}
 	poll_cache_end(cache);
-	return probes_poll(env, snap, now, errp);
+	return probes_poll(env, memory->probes, snap, now, errp);
 }

@@ -12,6 +12,8 @@
 
 struct poll_cache;	/* predictor/follow/poll_cache.h */
 struct limit_lower; /* predictor/limits/lower.h */
+struct limit_proof; /* predictor/limits/proof.h */
+struct probes_turn; /* predictor/probe/probes.h */
 
 /* Seconds after the end of a traced job in which its trace may still appear on a network file system. */
 #define FOLLOW_TRACE_GRACE_S 15
@@ -20,6 +22,8 @@ struct limit_lower; /* predictor/limits/lower.h */
 struct follow_memory {
 	struct poll_cache *cache;	 /* NULL: every poll asks the store about every job */
 	struct limit_lower *lower; /* NULL: limits are raised, and none is lowered */
+	struct limit_proof *proof; /* NULL: the same */
+	struct probes_turn *probes; /* NULL: each poll begins with the oldest probes */
 };
 
 /*

@@ -29,6 +29,7 @@ struct poll_cache {
 	size_t at;		   /* the first of last that no job has come to yet */
 	struct store_run_id *gone; /* as much room as last has */
 	size_t n_gone;
+	bool again; /* some that were gone are to be checked again */
 	uint64_t facts; /* of the job that poll_cache_settled said no of */
 };
 
@@ -154,13 +155,23 @@ const struct store_run_id *poll_cache_gone(struct poll_cache *s, size_t *n)
 {
 	static const struct store_run_id none;
 
+	bool all = !s || !s->valid || s->again;
+
 	*n = 0;
-	if (!s || !s->valid)
+	if (s)
+		s->again = false;
+	if (all)
 		return NULL;
 	while (s->at < s->last.n)
 		go_by(s);
 	*n = s->n_gone;
 	return s->n_gone ? s->gone : &none;
+}
+
+void poll_cache_gone_again(struct poll_cache *s)
+{
+	if (s)
+		s->again = true;
 }
 
 void poll_cache_end(struct poll_cache *s)

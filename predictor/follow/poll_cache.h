@@ -27,6 +27,8 @@ void poll_cache_note(struct poll_cache *s, const struct cluster_job *job, bool s
 /* After the last job: the runs of the last poll whose jobs this poll has not seen, *n of them, lent until poll_cache_end. NULL:
  * all open runs of the store must be checked. */
 const struct store_run_id *poll_cache_gone(struct poll_cache *s, size_t *n);
+/* A run of these stays open: the next look checks all open runs. */
+void poll_cache_gone_again(struct poll_cache *s);
 /* The look was a good one. */
 void poll_cache_end(struct poll_cache *s);
 

@@ -100,7 +100,8 @@ static bool note_once(struct start_forecast *w, const char *key, int64_t shape, 
 	for (int i = 0; i < 16; i++)
 		hash = hash << 4 | (uint64_t)(key[i] <= '9' ? key[i] - '0' : key[i] - 'a' + 10);
 	slot = (unsigned)(hash % NOTED_SLOTS);
-	if (w->noted[slot].key == hash && w->noted[slot].shape == shape && now - w->noted[slot].when < NOTED_S)
+	if (w->noted[slot].key == hash && w->noted[slot].shape == shape && now >= w->noted[slot].when &&
+	    now - w->noted[slot].when < NOTED_S)
 		return false;
 	w->noted[slot].key = hash;
 	w->noted[slot].shape = shape;
@@ -126,14 +127,17 @@ static int note_job(struct look *l, const struct cluster_job *job)
 /* The first job with mode place starts the questions, even if it is not placed. */
 static void note_wishes(struct look *l)
 {
-	int64_t since = l->w->submitted - 2;
+	int64_t since;
 
+	if (l->w->submitted > l->now) /* the clock was set back */
+		l->w->submitted = 0;
+	since = l->w->submitted - 2;
 	for (size_t i = 0; i < l->snap->n; i++) {
 		const struct cluster_job *job = &l->snap->jobs[i];
 
 		if (job->submit_time < since)
 			continue;
-		if (job->submit_time > l->w->submitted)
+		if (job->submit_time > l->w->submitted && job->submit_time <= l->now)
 			l->w->submitted = job->submit_time;
 		if (job->ours && job->ours->mode == MODE_PLACE)
 			l->w->placing = l->now;
@@ -142,8 +146,12 @@ static void note_wishes(struct look *l)
 
 static int note_jobs(struct look *l)
 {
-	int64_t since = l->w->started - 2, latest = l->w->started;
+	int64_t since, latest;
 
+	if (l->w->started > l->now)
+		l->w->started = 0;
+	latest = l->w->started;
+	since = latest - 2;
 	for (size_t i = 0; i < l->snap->n; i++) {
 		const struct cluster_job *job = &l->snap->jobs[i];
 
@@ -153,7 +161,7 @@ static int note_jobs(struct look *l)
 			continue;
 		if (note_job(l, job) < 0)
 			return -1;
-		if (job->start_time > latest)
+		if (job->start_time > latest && job->start_time <= l->now)
 			latest = job->start_time;
 	}
 	l->w->started = latest;
@@ -263,7 +271,7 @@ static int check_groups(struct look *l)
 			uint64_t groups = XXH3_64bits(door->allow_groups, strlen(door->allow_groups));
 			int in;
 
-			if (c->when && c->groups == groups && l->now - c->when < START_FORECAST_GROUPS_S)
+			if (c->when && c->groups == groups && l->now >= c->when && l->now - c->when < START_FORECAST_GROUPS_S)
 				continue;
 			c->when = l->now;
 			c->groups = groups;
@@ -452,7 +460,7 @@ static int ask_due(struct look *l)
 static int learn(struct look *l)
 {
 	struct store_program_filter filter = {.uid = STORE_ALL_USERS, .state_mask = 1 << PROGRAM_READY,
-					      .max = START_FORECAST_PROGRAMS};
+					      .max = START_FORECAST_PROGRAMS, .within = START_FORECAST_LATEST};
 	struct start_forecast *w = l->w;
 	int64_t generation;
 	uint64_t hash;

@@ -18,6 +18,7 @@
 #define START_FORECAST_PAUSE_S	  60	    /* ... this long at first, twice as long each time after, ... */
 #define START_FORECAST_PAUSE_MAX_S 960	    /* ... at most this */
 #define START_FORECAST_PROGRAMS	  128	    /* whose questions are asked: the latest in use */
+#define START_FORECAST_LATEST	  4096	    /* programs among which these are looked for */
 #define START_FORECAST_USED_S	  (14 * 86400)
 #define START_FORECAST_WANT_S	  300	    /* between two looks at which questions there are, when no program has changed */
 #define START_FORECAST_UNSEEN_S	  60	    /* a job that was submitted later has no start time as yet */

@@ -213,7 +213,7 @@ int drift_follow(const struct ended_run *r, struct drift_found *found, struct er
 		return -1;
 	if (drift_judge(&found->drift, runs, (size_t)n, r->now) == DRIFT_REST)
 		return 0;
-	found->traced = p->state == PROGRAM_READY && env->conf->n_candidates;
+	found->traced = p->state == PROGRAM_READY;
 	found->probe = found->traced && found->drift.stage == DRIFT_REPROBED;
 	return 1;
 }

@@ -80,6 +80,7 @@ int param_family_renew(const struct ended_run *r, struct errbuf *errp)
 	struct store_past *past = NULL;
 	struct stale list[RENEW_MAX];
 	unsigned found = 0;
+	const char *place;
 	int n = 0, rv = -1;
 
 	if (!run->kin[0] || !run->vars[0] || run->array_job)
@@ -88,8 +89,8 @@ int param_family_renew(const struct ended_run *r, struct errbuf *errp)
 	if (!past)
 		return err_set(errp, "no memory for past runs");
 	/* also of programs that ran elsewhere and have probes here */
-	for (size_t c = 0; c < env->conf->n_candidates && n < SCALING_RUNS_MAX; c++) {
-		struct store_past_filter f = {.candidate = env->conf->candidates[c].name, .kin = run->kin};
+	for (size_t c = 0; n < SCALING_RUNS_MAX && (place = conf_place_at(env->conf, c, run->candidate)); c++) {
+		struct store_past_filter f = {.candidate = place, .kin = run->kin};
 		int more = store_past_read(env->store, &f, past + n, (size_t)(SCALING_RUNS_MAX - n), errp);
 
 		if (more < 0)

@@ -155,14 +155,15 @@ int scaling_follow(struct ended_run *r, struct errbuf *errp)
 int scaling_follow_probed(const struct daemon_env *env, const struct store_program *p, int64_t now, struct errbuf *errp)
 {
 	struct store_run run;
+	const char *place;
 	int rc = store_run_get(env->store, p->source_job, &run, errp), rv = 0;
 
 	if (rc <= 0 || strcmp(run.key, p->key) || run.uid != p->uid)
 		return rc < 0 ? -1 : 0;
-	for (size_t c = 0; !rv && c < env->conf->n_candidates; c++) {
+	for (size_t c = 0; !rv && (place = conf_place_at(env->conf, c, p->source_candidate)); c++) {
 		struct ended_run there = {.env = env, .row = &run, .now = now};
 
-		snprintf(run.candidate, sizeof(run.candidate), "%s", env->conf->candidates[c].name);
+		snprintf(run.candidate, sizeof(run.candidate), "%s", place);
 		rv = scaling_follow(&there, errp);
 		ended_run_forget(&there);
 	}

@@ -19,7 +19,6 @@ struct limit_lower {
 	struct waiting *waiting, *next; /* by job id; of the last look, and as this one leaves them */
 	int64_t checked;		/* 0: there is doubt */
 	int64_t pause_until;
-	bool stopped;
 };
 
 /* One look. */
@@ -31,6 +30,7 @@ struct look {
 	uint32_t *armed; /* ids, ascending */
 	size_t n_armed;
 	double until_ms;
+	bool may_lower;
 	unsigned failed, tried;
 	struct errbuf why;
 };
@@ -53,15 +53,6 @@ void limit_lower_doubt(struct limit_lower *s)
 {
 	if (s)
 		s->checked = s->pause_until = 0;
-}
-
-void limit_lower_stop(struct limit_lower *s, const struct daemon_env *env)
-{
-	if (!s || s->stopped)
-		return;
-	s->stopped = true;
-	daemon_say(env, LOG_LEVEL_ERROR, "slurmctld refuses to raise limits: no limit is lowered any more; let SlurmUser raise limits and "
-					 "start precedentd again, or set LimitGuard = auto");
 }
 
 /* ---- which jobs ---- */
@@ -184,7 +175,8 @@ static void follow_wish(struct look *l, const struct cluster_job *job)
 	struct waiting w = {job->job_id, job->submit_time, before ? before->armed : l->now};
 
 	if (!is_armed(l, job->job_id)) {
-		if (l->now < l->s->pause_until || !time_left(l) || trigger_set(l, job) < 0)
+		if (l->now < l->s->pause_until || l->n_armed + l->tried >= LIMIT_LOWER_TRIGGERS_MAX || !time_left(l) ||
+		    trigger_set(l, job) < 0)
 			return;
 		w.armed = l->now;
 	} else if (l->now - w.armed >= LIMIT_LOWER_SAVED_S && time_left(l)) {
@@ -233,7 +225,7 @@ static size_t count_due(const struct look *l)
 {
 	size_t n = 0;
 
-	if (l->s->stopped)
+	if (!l->may_lower)
 		return 0;
 	for (size_t i = 0; i < l->snap->n; i++)
 		n += is_due(l, &l->snap->jobs[i]);
@@ -275,9 +267,10 @@ static void limits_poll(struct look *l)
 		   l->tried, l->why.text);
 }
 
-void limit_lower_poll(struct limit_lower *s, const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now)
+void limit_lower_poll(struct limit_lower *s, const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now,
+		      bool may_lower)
 {
-	struct look l = {.s = s, .env = env, .snap = snap, .now = now, .why = {""}};
+	struct look l = {.s = s, .env = env, .snap = snap, .now = now, .may_lower = may_lower, .why = {""}};
 
 	if (!s)
 		return;

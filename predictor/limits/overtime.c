@@ -4,6 +4,7 @@
 
 #include "common/duration.h"
 #include "predictor/limits/overtime.h"
+#include "predictor/limits/raise.h"
 #include "predictor/limits/soft.h"
 #include "predictor/store/runs.h"
 
@@ -39,10 +40,11 @@ static bool may_shorten_now(const struct cluster_job *job, uint32_t limit_min, u
 	return job->phase == CLUSTER_RUNNING && ran_s(job, now) + 2 * period_s < 60.0 * limit_min;
 }
 
-static bool ends_soon(const struct cluster_job *job, const struct store_limit *row, uint32_t period_s, int64_t now)
+/* slurmctld moves no end into the past: once U - O is over, a lower limit ends a job OverTimeLimit from now on. */
+static bool least_is_near(const struct cluster_job *job, uint32_t least_min, uint32_t period_s, int64_t now)
 {
-	return job->phase == CLUSTER_RUNNING &&
-	       60.0 * row->asked_min - ran_s(job, now) < LIMIT_OVERTIME_END_S + 2.0 * period_s;
+	return job->phase == CLUSTER_RUNNING && 60.0 * least_min - ran_s(job, now) < LIMIT_OVERTIME_END_S + 2.0 * period_s &&
+	       ran_s(job, now) < 60.0 * job->limit_min;
 }
 
 enum limit_overtime_act limit_overtime_judge(const struct store_limit *row, const struct cluster_job *job, const struct overtime *o,
@@ -60,14 +62,14 @@ enum limit_overtime_act limit_overtime_judge(const struct store_limit *row, cons
 			return LIMIT_OVERTIME_RESTORE;
 		*limit_min = least;
 		/* With an OverTimeLimit above U, the job may run on as any other job of the site. */
-		return least < row->set_min && row->asked_min > o->overtime_min && ends_soon(job, row, period_s, now)
+		return least < row->set_min && row->asked_min > o->overtime_min && least_is_near(job, least, period_s, now)
 			       ? LIMIT_OVERTIME_SHORTEN
 			       : LIMIT_OVERTIME_LEAVE;
 	}
-	if (job->limit_min != row->asked_min || row->seen)
+	if (job->limit_min != row->asked_min)
 		return LIMIT_OVERTIME_FORGET;
 	*limit_min = row->wish_min > least ? row->wish_min : least;
-	return may_shorten && allowed && *limit_min < row->asked_min && may_shorten_now(job, *limit_min, period_s, now)
+	return may_shorten && allowed && !row->seen && *limit_min < row->asked_min && may_shorten_now(job, *limit_min, period_s, now)
 		       ? LIMIT_OVERTIME_SHORTEN
 		       : LIMIT_OVERTIME_LEAVE;
 }
@@ -77,8 +79,10 @@ enum limit_overtime_act limit_overtime_judge(const struct store_limit *row, cons
 struct look {
 	const struct daemon_env *env;
 	const struct cluster_snapshot *snap;
-	const struct overtime_table *table;
+	struct overtime_table *table;
 	int64_t now;
+	struct limit_tally tally;
+	double until_ms; /* when no further limit is changed */
 	struct errbuf why;
 };
 
@@ -100,12 +104,12 @@ static int limit_set(struct look *l, const struct cluster_job *job, uint32_t lim
 {
 	const struct cluster_ops *ops = l->env->ops;
 	char from[DURATION_TEXT_MAX], to[DURATION_TEXT_MAX];
-	struct errbuf why;
+	struct errbuf *why = &l->tally.why;
 
 	duration_format_minutes(from, sizeof(from), job->limit_min);
 	duration_format_minutes(to, sizeof(to), limit_min);
-	if (ops->set_limit(ops->arg, job->job_id, limit_min, NULL, &why) < 0) {
-		daemon_say(l->env, LOG_LEVEL_WARN, "job %u: limit cannot be %s from %s to %s: %s", job->job_id, what, from, to, why.text);
+	if (ops->set_limit(ops->arg, job->job_id, limit_min, NULL, why) < 0) {
+		daemon_say(l->env, LOG_LEVEL_WARN, "job %u: limit cannot be %s from %s to %s: %s", job->job_id, what, from, to, why->text);
 		return -1;
 	}
 	daemon_say(l->env, LOG_LEVEL_INFO, "job %u: limit %s from %s to %s", job->job_id, what, from, to);
@@ -121,17 +125,28 @@ static int shorten(struct look *l, const struct store_limit *row, const struct c
 	next.seen = next.soft = false;
 	if (store_limit_put(l->env->store, &next, &l->why) < 0)
 		return -1;
-	return limit_set(l, job, limit_min, "set") < 0 ? store_limit_put(l->env->store, row, &l->why) : 0;
+	if (limit_set(l, job, limit_min, "set") == 0) {
+		l->tally.obeyed++;
+		return 0;
+	}
+	l->tally.refused++;
+	return store_limit_put(l->env->store, row, &l->why);
 }
 
-/* A refused restoration is tried again with each look. The job reaches its user's limit in any case. */
+/*
+ * A refused restoration is tried again with each look. The job reaches its user's limit in any case. The row stays: a slurmctld that
+ * is killed before it has saved the limit comes back with the short one.
+ */
 static int restore(struct look *l, const struct store_limit *row, const struct cluster_job *job)
 {
+	struct store_limit restored = *row;
+
 	if (limit_set(l, job, row->asked_min, "restored") < 0)
 		return 0;
 	if (run_note(l, job->job_id, row->asked_min, false) < 0)
 		return -1;
-	return store_limit_drop(l->env->store, row->jobid, &l->why);
+	restored.seen = true;
+	return store_limit_put(l->env->store, &restored, &l->why);
 }
 
 static int forget(struct look *l, const struct store_limit *row, const struct cluster_job *job)
@@ -144,6 +159,24 @@ static int forget(struct look *l, const struct store_limit *row, const struct cl
 	return store_limit_drop(l->env->store, row->jobid, &l->why);
 }
 
+/* A job that asked for more than accounting allows waits, or an administrator lets it run. With less it would start by itself. */
+static bool is_too_long(const struct overtime_table *t, const struct cluster_job *job, uint32_t asked_min, uint32_t longest_min)
+{
+	uint32_t other = t->longest_min ? t->longest_min(job->account, job->qos) : 0;
+
+	return (other && asked_min > other) || (longest_min && asked_min > longest_min);
+}
+
+/*
+ * Without time_min_as_soft_limit, backfill lowers the limit of a job that it starts, to its time_min at the least. A user who changes
+ * the limit takes our time_min away in the same step (the plugin's job_modify).
+ */
+static bool lowered_by_backfill(const struct store_limit *row, const struct cluster_job *job)
+{
+	return row->soft && row->set_min != DURATION_UNSET && job->time_min_min == row->set_min && job->limit_min < row->asked_min &&
+	       job->limit_min >= row->set_min && (job->phase == CLUSTER_RUNNING || job->phase == CLUSTER_SUSPENDED);
+}
+
 static int row_follow(struct look *l, const struct store_limit *row)
 {
 	const struct cluster_job *job = cluster_job_find(l->snap, row->jobid);
@@ -153,15 +186,30 @@ static int row_follow(struct look *l, const struct store_limit *row)
 	struct overtime o;
 	uint32_t limit_min;
 
-	if (!job || job->submit_time < row->submit_time)
+	if (!job || job->submit_time < row->submit_time) {
+		/* The job may have had this limit. run_lost() asks slurmdbd about shortened runs only. */
+		if (row->set_min != DURATION_UNSET && !row->soft && run_note(l, row->jobid, row->set_min, true) < 0)
+			return -1;
 		return forget(l, row, NULL);
+	}
+	/* Of a burst of jobs, the next look takes the rest. Limits that are changed already do not wait. */
+	if (row->set_min == DURATION_UNSET && job->phase != CLUSTER_ENDED &&
+	    (l->tally.refused == LIMIT_OVERTIME_REFUSALS || l->env->ops->clock_ms(l->env->ops->arg) >= l->until_ms))
+		return 0;
 	o = overtime_of(l->table, job->partition);
+	if (is_too_long(l->table, job, row->asked_min, o.longest_min))
+		o.overtime_min = 0;
+	if (lowered_by_backfill(row, job)) {
+		if (run_note(l, row->jobid, job->limit_min, true) < 0)
+			return -1;
+		return limit_set(l, job, row->asked_min, "restored") < 0 ? 0 : run_note(l, row->jobid, row->asked_min, false);
+	}
 	/* A limit that was shortened before the guard was changed is restored first. */
-	if (row->set_min == DURATION_UNSET ? guard == GUARD_SOFT : row->soft)
+	if (limit_soft_is_ours(row, job) || (row->set_min == DURATION_UNSET ? guard == GUARD_SOFT : row->soft))
 		return limit_soft_follow(l->env, row, job,
 					 guard == GUARD_SOFT && l->table->soft_works &&
 						 !limit_meets_reservation(job, row, &o, daemon_period_s(l->env), l->now),
-					 &l->why);
+					 &l->tally, &l->why);
 	switch (limit_overtime_judge(row, job, &o, guard == GUARD_OVERTIME, daemon_period_s(l->env), l->now, &limit_min)) {
 	case LIMIT_OVERTIME_SHORTEN:
 		return shorten(l, row, job, limit_min);
@@ -190,6 +238,103 @@ int limit_overtime_meet(const struct daemon_env *env, const struct cluster_job *
 	return store_limit_put(env->store, &row, errp);
 }
 
+/* ---- EndAtAsked ---- */
+
+bool limit_end_is_due(const struct cluster_job *job, uint32_t asked_min, int64_t now)
+{
+	int64_t more_s = asked_min > job->limit_min ? 60 * (int64_t)(asked_min - job->limit_min) : 0;
+
+	return job->phase == CLUSTER_RUNNING && asked_min < DURATION_UNSET && job->end_time &&
+	       now >= job->end_time + more_s + LIMIT_END_LATE_S && ran_s(job, now) >= 60.0 * asked_min + LIMIT_END_LATE_S;
+}
+
+/* The user's limit of a job that this guard or another one has shortened, else the job's. Returns 0, or -1 if the store failed. */
+static int asked_find(struct look *l, const struct cluster_job *job, uint32_t *asked_min)
+{
+	struct store_limit row;
+	struct store_run run;
+	int row_found = store_limit_get(l->env->store, job->job_id, &row, &l->why);
+	int run_found = row_found < 0 ? -1 : store_run_get(l->env->store, job->job_id, &run, &l->why);
+
+	if (run_found < 0)
+		return -1;
+	*asked_min = job->limit_min;
+	if (row_found && row.set_min == job->limit_min && row.asked_min > *asked_min)
+		*asked_min = row.asked_min;
+	if (run_found && run.limit_min == job->limit_min && run.user_limit_min > *asked_min)
+		*asked_min = run.user_limit_min;
+	if (job->ours && limit_is_lowered(job->ours) && job->ours->user_limit_min > *asked_min)
+		*asked_min = job->ours->user_limit_min;
+	return 0;
+}
+
+/* Slurm has no other way: a limit that is lowered now ends the job OverTimeLimit later (least_is_near). */
+static void job_end(struct look *l, const struct cluster_job *job, uint32_t asked_min)
+{
+	const struct cluster_ops *ops = l->env->ops;
+	char asked[DURATION_TEXT_MAX];
+	struct errbuf why;
+
+	duration_format_minutes(asked, sizeof(asked), asked_min);
+	if (ops->cancel(ops->arg, job->job_id, &why) < 0)
+		daemon_say(l->env, LOG_LEVEL_WARN, "job %u: cannot be ended at its limit of %s: %s", job->job_id, asked, why.text);
+	else
+		daemon_say(l->env, LOG_LEVEL_INFO, "job %u: cancelled, as its limit of %s is over (EndAtAsked)", job->job_id, asked);
+}
+
+/* Reads what has to be known before a job is ended. Returns 1, 0 if none may be ended, or -1 on error. */
+static int ends_begin(struct look *l, int64_t *slurm_now)
+{
+	const struct cluster_ops *ops = l->env->ops;
+
+	if (!l->table->n && ops->overtime(ops->arg, l->table, &l->why) < 0)
+		return -1;
+	if (conf_guard(l->env->conf, l->table->soft_works) != GUARD_OVERTIME)
+		return 0;
+	*slurm_now = ops->time_s(ops->arg);
+	return *slurm_now ? 1 : err_set(&l->why, "slurmctld does not tell its time");
+}
+
+/* A job has had its time by the clocks of both, this host and slurmctld's. */
+static int ends_follow(struct look *l)
+{
+	unsigned ended = 0;
+	int64_t slurm_now = 0;
+	uint32_t asked_min;
+
+	for (size_t i = 0; i < l->snap->n && ended < LIMIT_ENDS_A_LOOK; i++) {
+		const struct cluster_job *job = &l->snap->jobs[i];
+
+		if (!limit_end_is_due(job, job->limit_min, l->now))
+			continue;
+		if (!slurm_now) {
+			int rc = ends_begin(l, &slurm_now);
+
+			if (rc <= 0)
+				return rc;
+		}
+		if (!overtime_of(l->table, job->partition).run_on)
+			continue;
+		if (asked_find(l, job, &asked_min) < 0)
+			return -1;
+		if (limit_end_is_due(job, asked_min, l->now) && limit_end_is_due(job, asked_min, slurm_now)) {
+			job_end(l, job, asked_min);
+			ended++;
+		}
+	}
+	return 0;
+}
+
+/* For precedent doctor: a job_submit plugin of the site may refuse all changes. */
+static void note_refusal(struct look *l)
+{
+	struct limit_tally *t = &l->tally;
+
+	if ((t->obeyed || t->refused) &&
+	    store_limits_note_set(l->env->store, STORE_LIMITS_REFUSED, t->obeyed ? "" : t->why.text, &l->why) < 0)
+		daemon_say(l->env, LOG_LEVEL_WARN, "limits: %s", l->why.text);
+}
+
 void limit_overtime_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now)
 {
 	struct overtime_table table = {0};
@@ -203,8 +348,17 @@ void limit_overtime_poll(const struct daemon_env *env, const struct cluster_snap
 		daemon_say(env, LOG_LEVEL_WARN, "limits stay as they are: %s", l.why.text);
 		n = 0;
 	}
-	for (size_t i = 0; i < n; i++)
-		if (row_follow(&l, &rows[i]) < 0)
-			daemon_say(env, LOG_LEVEL_WARN, "job %u: limit: %s", rows[i].jobid, l.why.text);
+	if (n)
+		l.until_ms = env->ops->clock_ms(env->ops->arg) + LIMIT_OVERTIME_MS_IN_S * daemon_period_s(env);
+	/* Each look begins elsewhere: the same jobs may be refused each time. */
+	for (size_t i = 0; i < n; i++) {
+		const struct store_limit *row = &rows[(i + ((uint32_t)now * 2654435761u >> 8)) % n];
+
+		if (row_follow(&l, row) < 0)
+			daemon_say(env, LOG_LEVEL_WARN, "job %u: limit: %s", row->jobid, l.why.text);
+	}
+	note_refusal(&l);
+	if (env->conf->end_at_asked && ends_follow(&l) < 0)
+		daemon_say(env, LOG_LEVEL_WARN, "jobs run on by OverTimeLimit: %s", l.why.text);
 	free(rows);
 }

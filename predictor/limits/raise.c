@@ -57,7 +57,7 @@ const char *limit_comment(const struct cluster_job *job, uint32_t *limit_min, ch
 
 static bool ends_soon(const struct cluster_job *job, uint32_t poll_interval_s, int64_t now)
 {
-	return job->phase == CLUSTER_RUNNING && job->end_time &&
+	return job->phase == CLUSTER_RUNNING && !job->preempted && job->end_time &&
 	       (double)(job->end_time - now) < limit_raise_threshold_s(poll_interval_s, job->limit_min);
 }
 

@@ -3,15 +3,18 @@
 #include "common/duration.h"
 #include "predictor/limits/soft.h"
 
-/* The plugin wishes for no job that has a time_min of its user's. */
-static bool is_ours(const struct store_limit *row, const struct cluster_job *job)
+/*
+ * The plugin wishes for no job that has a time_min of its user's. Nor need the row say that we set it. A task of an array has the
+ * time_min of its array. A slurmctld that was killed may have lost that we took it back.
+ */
+bool limit_soft_is_ours(const struct store_limit *row, const struct cluster_job *job)
 {
-	return row->soft && row->set_min != DURATION_UNSET && job->time_min_min == row->set_min;
+	return job->time_min_min && job->time_min_min == row->wish_min;
 }
 
 enum limit_soft_act limit_soft_judge(const struct store_limit *row, const struct cluster_job *job, bool may_set)
 {
-	bool is_whole = job->limit_min == row->asked_min, ours = is_ours(row, job);
+	bool is_whole = job->limit_min == row->asked_min, ours = limit_soft_is_ours(row, job);
 
 	if (job->phase == CLUSTER_ENDED)
 		return LIMIT_SOFT_FORGET;
@@ -24,16 +27,15 @@ enum limit_soft_act limit_soft_judge(const struct store_limit *row, const struct
 													: LIMIT_SOFT_LEAVE;
 }
 
-static int time_min_set(const struct daemon_env *env, const struct store_limit *row, uint32_t time_min_min)
+static int time_min_set(const struct daemon_env *env, const struct store_limit *row, uint32_t time_min_min, struct errbuf *why)
 {
 	const struct cluster_ops *ops = env->ops;
 	char text[DURATION_TEXT_MAX];
-	struct errbuf why;
 
 	duration_format_minutes(text, sizeof(text), row->wish_min);
-	if (ops->set_time_min(ops->arg, row->jobid, time_min_min, &why) < 0) {
+	if (ops->set_time_min(ops->arg, row->jobid, time_min_min, why) < 0) {
 		daemon_say(env, LOG_LEVEL_WARN, "job %u: planned time of %s cannot be %s: %s", row->jobid, text,
-			   time_min_min ? "set" : "taken back", why.text);
+			   time_min_min ? "set" : "taken back", why->text);
 		return -1;
 	}
 	daemon_say(env, LOG_LEVEL_INFO, "job %u: planned time of %s %s", row->jobid, text, time_min_min ? "set" : "taken back");
@@ -41,7 +43,7 @@ static int time_min_set(const struct daemon_env *env, const struct store_limit *
 }
 
 /* The store comes first. If anything dies after that, the time_min is known to be ours. */
-static int soft_set(const struct daemon_env *env, const struct store_limit *row, struct errbuf *errp)
+static int soft_set(const struct daemon_env *env, const struct store_limit *row, struct limit_tally *tally, struct errbuf *errp)
 {
 	struct store_limit next = *row;
 
@@ -50,19 +52,22 @@ static int soft_set(const struct daemon_env *env, const struct store_limit *row,
 	next.seen = false;
 	if (store_limit_put(env->store, &next, errp) < 0)
 		return -1;
-	if (time_min_set(env, row, row->wish_min) < 0)
+	if (time_min_set(env, row, row->wish_min, &tally->why) < 0) {
+		tally->refused++;
 		return store_limit_put(env->store, row, errp);
+	}
+	tally->obeyed++;
 	if (env->counts)
 		env->counts->limited++;
 	return 0;
 }
 
 /* The row stays: the wish is carried out again when the reason is gone. */
-static int soft_clear(const struct daemon_env *env, const struct store_limit *row, struct errbuf *errp)
+static int soft_clear(const struct daemon_env *env, const struct store_limit *row, struct limit_tally *tally, struct errbuf *errp)
 {
 	struct store_limit next = *row;
 
-	if (time_min_set(env, row, 0) < 0)
+	if (time_min_set(env, row, 0, &tally->why) < 0)
 		return 0; /* tried again with each look */
 	next.set_min = DURATION_UNSET;
 	next.seen = next.soft = false;
@@ -70,22 +75,23 @@ static int soft_clear(const struct daemon_env *env, const struct store_limit *ro
 }
 
 int limit_soft_follow(const struct daemon_env *env, const struct store_limit *row, const struct cluster_job *job, bool may_set,
-		      struct errbuf *errp)
+		      struct limit_tally *tally, struct errbuf *errp)
 {
 	struct store_limit seen = *row;
 
 	switch (limit_soft_judge(row, job, may_set)) {
 	case LIMIT_SOFT_SET:
-		return soft_set(env, row, errp);
+		return soft_set(env, row, tally, errp);
 	case LIMIT_SOFT_CLEAR:
-		return soft_clear(env, row, errp);
+		return soft_clear(env, row, tally, errp);
 	case LIMIT_SOFT_FORGET:
 		return store_limit_drop(env->store, row->jobid, errp);
 	case LIMIT_SOFT_LEAVE:
 		break;
 	}
-	if (row->seen || !is_ours(row, job))
+	if (row->seen || !limit_soft_is_ours(row, job))
 		return 0;
-	seen.seen = true;
+	seen.set_min = row->wish_min;
+	seen.soft = seen.seen = true;
 	return store_limit_put(env->store, &seen, errp);
 }

@@ -18,10 +18,18 @@ enum limit_soft_act {
 	LIMIT_SOFT_FORGET, /* the job has ended, or somebody else has changed it */
 };
 
+/* What slurmctld did with the limits that were to be lowered in one look. */
+struct limit_tally {
+	unsigned obeyed, refused;
+	struct errbuf why; /* of the last refusal */
+};
+
+/* Is the job's time_min one that Precedent has set? */
+bool limit_soft_is_ours(const struct store_limit *row, const struct cluster_job *job);
 /* What to do about this job. may_set: by the configuration, the parameter and reservations. */
 enum limit_soft_act limit_soft_judge(const struct store_limit *row, const struct cluster_job *job, bool may_set);
-/* Does it. Returns 0, or -1 if the store failed. */
+/* Does it, and counts a time_min that was to be set. Returns 0, or -1 if the store failed. */
 int limit_soft_follow(const struct daemon_env *env, const struct store_limit *row, const struct cluster_job *job, bool may_set,
-		      struct errbuf *errp);
+		      struct limit_tally *tally, struct errbuf *errp);
 
 #endif

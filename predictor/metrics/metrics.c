@@ -89,6 +89,8 @@ static void live_put(struct buf *out, const struct metrics_live *live)
 	metric_put(out, "limits_raised_total", "counter", "Times that the limit of a job was raised.", (double)c->raised);
 	metric_put(out, "shortened_timeouts_total", "counter", "Jobs that were ended by a limit below what their user asked for; should stay 0.",
 	    (double)c->cut_short);
+	metric_put(out, "shortened_unseen_total", "counter", "Jobs with a limit below what their user asked for whose end nobody saw.",
+	    (double)c->unseen);
 }
 
 /* ---- errors ---- */
@@ -204,6 +206,8 @@ static void stored_put(struct buf *out, const struct metrics_stored *stored)
 		labelled(out, "probes", "state", probe_state_name((enum probe_state)i), (double)stored->probes[i]);
 	metric_put(out, "probe_node_seconds", "gauge", "Node seconds that probes took, within the time of Retention.", stored->probe_node_s);
 	tracing_put(out, stored);
+	metric_put(out, "limits_stopped", "gauge", "Whether no limit is lowered because slurmctld refuses raises (LimitGuard = raise).",
+	    stored->limits_stopped);
 	metric_put(out, "estimates", "gauge", "Predictions at hand.", (double)stored->counts.estimates);
 	metric_put(out, "runs", "gauge", "Runs in the store.", (double)stored->counts.runs);
 	metric_put(out, "runs_open", "gauge", "Runs in the store that have not ended.", (double)stored->counts.runs_open);

@@ -33,6 +33,7 @@ struct metrics_stored {
 	double probe_node_s;
 	int64_t heartbeat;
 	enum tracing_state tracing;
+	bool limits_stopped;
 	uint64_t pairs[TRIAL_PAIRS]; /* within TRIAL_WINDOW_S */
 	/* of the last METRICS_DAYS days: */
 	struct accuracy_row row;
@@ -40,7 +41,7 @@ struct metrics_stored {
 	struct {
 		char name[CONF_CANDIDATE_MAX];
 		struct accuracy_row row;
-	} candidates[CONF_CANDIDATES_MAX]; /* of the configuration, in its order; others are in `row` alone */
+	} candidates[CONF_CANDIDATES_MAX]; /* as rows_fill names them; others are in `row` alone */
 };
 
 /* Read all of it; takes a second with a million runs. */

@@ -18,8 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/file_mark.h"
 #include "common/log.h"
 #include "predictor/limits/raise.h"
+#include "predictor/follow/clock_set.h"
 #include "predictor/follow/follow.h"
 #include "predictor/learn/trial_follow.h"
 #include "predictor/follow/poll_interval.h"
@@ -27,15 +29,20 @@
 #include "predictor/query/query.h"
 #include "predictor/follow/poll_cache.h"
 #include "predictor/limits/lower.h"
+#include "predictor/limits/proof.h"
 #include "predictor/cluster/slurm_conf.h"
+#include "predictor/probe/probes.h"
+#include "predictor/spool/in_time.h"
 #include "predictor/store/busy.h"
 #include "predictor/store/keep.h"
+#include "predictor/store/limits.h"
 
 #define BACKOFF_MAX_S	 60
+#define ANY_ADDRESS	 "0.0.0.0" /* as slurmctld listens */
 #define PRUNE_INTERVAL_S 3600
+#define ONLY_INTERVAL_S	 60
 #define PRUNE_ROWS	 500 /* looked at in one look, so that it stays short */
 #define FAULT_REPEAT_S	 600
-#define AGE_INTERVAL_S	 3600 /* between two questions for MinJobAge */
 #define FORGOTTEN_KEEP_S (7 * 86400) /* longer than slurmctld remembers ended jobs (MinJobAge) */
 
 static pthread_rwlock_t conf_lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -55,15 +62,18 @@ void daemon_conf_release(void)
 struct daemon {
 	const char *conf_arg; /* as given by --conf, NULL */
 	char *conf_file;      /* the same as an absolute path, for the trigger's program */
+	struct file_mark conf_mark;
 	struct slurm_conf slurm_conf;
 	struct store *store;
 	struct start_forecast *forecast;
 	struct poll_cache *cache; /* NULL: no memory for one */
 	struct limit_lower *lower;
-	struct log_gate slurm_gate, store_gate, index_gate, interval_gate;
+	struct probes_turn probes;
+	struct limit_proof *proof;
+	struct log_gate slurm_gate, store_gate, index_gate, interval_gate, spool_gate;
 	struct poll_interval interval;
-	uint32_t min_job_age_s;
-	int64_t age_asked;
+	int64_t clock_set_by; /* slurmctld's; not in the store yet */
+	int64_t only_asked; /* 0: the configuration has changed */
 	bool slurm_down, store_down;
 	unsigned failures; /* looks in a row without slurmctld */
 	int64_t pruned;
@@ -87,7 +97,7 @@ static void help(void)
 	     "      --backup FILE copy the store to FILE, of one instant, while precedentd runs, and end\n"
 	     "  -V, --version     print the version\n"
 	     "  -h, --help        this text\n\n"
-	     "SIGHUP reads the configuration again, SIGTERM ends.");
+	     "A changed configuration is read at the next look, with SIGHUP at once. SIGTERM ends.");
 }
 
 struct options {
@@ -216,8 +226,15 @@ static void index_renew(struct daemon *d)
 static int look_store(struct daemon *d, const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now,
 		      struct errbuf *errp)
 {
-	if (slurm_side_partitions(d->store, errp) < 0)
+	if (slurm_side_partitions(d->store, errp) < 0 ||
+	    store_limits_note_set(d->store, STORE_LIMITS_RULES, conf_guard(&conf, slurm_side_soft_works()) == GUARD_SOFT ? "" : slurm_side_rules(),
+				  errp) < 0)
 		return -1;
+	if (now - d->only_asked >= ONLY_INTERVAL_S || now < d->only_asked) {
+		d->only_asked = now;
+		if (only_renew(d->store, &conf, errp) < 0)
+			return -1;
+	}
 	if (now - d->pruned >= PRUNE_INTERVAL_S) {
 		d->pruned = now;
 		if (d->pruning.done)
@@ -263,31 +280,60 @@ static void interval_set(struct daemon *d, double cost_s, size_t jobs, int64_t n
 {
 	uint32_t before = d->interval.period_s, poll_s = conf.poll_interval_s ? conf.poll_interval_s : 1;
 
-	if (!before || now - d->age_asked >= AGE_INTERVAL_S || now < d->age_asked) {
-		d->min_job_age_s = slurm_side_min_job_age();
-		d->age_asked = now;
-	}
-	poll_interval_next(&d->interval, cost_s, poll_s, poll_interval_most(poll_s, conf.heartbeat_timeout_s, d->min_job_age_s));
+	poll_interval_next(&d->interval, cost_s, poll_s, poll_interval_most(poll_s, conf.heartbeat_timeout_s, slurm_side_min_job_age()));
 	if (d->interval.period_s > poll_s && before <= poll_s && log_gate_pass(&d->interval_gate, "", now, FAULT_REPEAT_S))
 		log_info("%zu jobs, %.0f ms of processor time for each look: the next ones come less often than every %u s", jobs,
 			 1e3 * d->interval.cost_s, poll_s);
+}
+
+static void spool_say(struct daemon *d)
+{
+	if (spool_is_silent()) {
+		if (log_gate_pass(&d->spool_gate, "silent", time(NULL), FAULT_REPEAT_S))
+			log_error("SpoolDir %s does not answer: traces and records of probes wait for it", conf.spool_dir);
+	} else if (d->spool_gate.last[0]) {
+		log_info("SpoolDir %s answers again", conf.spool_dir);
+		log_gate_clear(&d->spool_gate);
+	}
+}
+
+/* slurmctld's clock was set. A wrong clock must not make a month of runs older than Retention at once. */
+static void clock_set(struct daemon *d, int64_t now, int64_t by)
+{
+	log_warn("slurmctld's clock was set %s by %lld s: nothing is learned from the times of jobs that ran then",
+		 by > 0 ? "forward" : "back", (long long)(by > 0 ? by : -by));
+	d->clock_set_by += by;
+	d->pruned = now;
+	d->pruning.done = true;
+}
+
+static int clock_note(struct daemon *d, int64_t now, struct errbuf *errp)
+{
+	if (!d->clock_set_by || !d->store)
+		return 0;
+	if (clock_set_note(d->store, now, d->clock_set_by, errp) < 0)
+		return -1;
+	d->clock_set_by = 0;
+	return 0;
 }
 
 /* False when slurmctld or the store failed. */
 static bool look_once(struct daemon *d, size_t *jobs)
 {
 	const struct cluster_snapshot *snap;
-	int64_t now = time(NULL);
+	int64_t now, set_by;
 	struct errbuf why = {""};
 	struct daemon_env env = {.conf = &conf, .store = store_ready(d), .ops = slurm_side_ops(d->conf_file), .say = log_line,
 				 .counts = &d->counts};
-	struct follow_memory memory = {d->cache, d->lower};
+	struct follow_memory memory = {d->cache, d->lower, d->proof, &d->probes};
 	double begun = cpu_s();
 
-	if (slurm_side_jobs(&snap, &why) < 0) {
+	if (slurm_side_clock(&now, &set_by, &why) < 0 || slurm_side_jobs(&snap, &why) < 0) {
 		slurm_fault(d, why.text);
 		return false;
 	}
+	if (set_by)
+		clock_set(d, now, set_by);
 	interval_set(d, cpu_s() - begun, snap->n, now);
 	env.period_s = d->interval.period_s;
 	if (d->slurm_down) {
@@ -298,11 +344,12 @@ static bool look_once(struct daemon *d, size_t *jobs)
 	d->failures = 0;
 	*jobs = snap->n;
 	/* The heartbeat says that limits are followed, so it comes after a look, and only then. */
-	if (follow_poll(&env, &memory, snap, now, &why) < 0 || (env.store && look_store(d, &env, snap, now, &why) < 0) ||
+	if (clock_note(d, now, &why) < 0 || follow_poll(&env, &memory, snap, now, &why) < 0 || (env.store && look_store(d, &env, snap, now, &why) < 0) ||
 	    start_forecast_poll(d->forecast, &env, slurm_side_forecast(), snap, now, &why) < 0) {
 		store_dropped(d, why.text);
 		return false;
 	}
+	spool_say(d);
 	if (d->store_down && env.store) {
 		log_info("the store is in order again");
 		log_gate_clear(&d->store_gate);
@@ -340,6 +387,21 @@ static void queue_poll(struct daemon *d)
 
 /* ---- configuration ---- */
 
+static void candidates_check(void)
+{
+	char a[RESULT_NAME_SIZE], b[RESULT_NAME_SIZE];
+
+	for (size_t i = 0; i < conf.n_candidates; i++) {
+		result_candidate_name(conf.candidates[i].name, a, sizeof(a));
+		for (size_t j = 0; j < i; j++) {
+			result_candidate_name(conf.candidates[j].name, b, sizeof(b));
+			if (!strcmp(a, b))
+				log_error("candidates %s and %s are both %s in file names: rename one of them",
+					  conf.candidates[i].name, conf.candidates[j].name, a);
+		}
+	}
+}
+
 static void reload(struct daemon *d)
 {
 	struct precedent_conf fresh = {0}, old;
@@ -358,22 +420,19 @@ static void reload(struct daemon *d)
 	conf = fresh;
 	pthread_rwlock_unlock(&conf_lock);
 	conf_free(&old);
+	poll_cache_forget(d->cache); /* candidates may be others */
+	d->only_asked = 0;
+	candidates_check();
 	log_info("configuration read again from %s", conf.file ? conf.file : "nowhere: the defaults");
 }
 
-static void candidates_check(void)
+/* Since this was asked last. So a configuration with an error is refused once, and not again until it is changed. */
+static bool conf_has_changed(struct daemon *d)
 {
-	char a[RESULT_NAME_SIZE], b[RESULT_NAME_SIZE];
+	struct file_mark before = d->conf_mark;
 
-	for (size_t i = 0; i < conf.n_candidates; i++) {
-		result_candidate_name(conf.candidates[i].name, a, sizeof(a));
-		for (size_t j = 0; j < i; j++) {
-			result_candidate_name(conf.candidates[j].name, b, sizeof(b));
-			if (!strcmp(a, b))
-				log_error("candidates %s and %s are both %s in file names: rename one of them",
-					  conf.candidates[i].name, conf.candidates[j].name, a);
-		}
-	}
+	file_mark_take(conf_path(d->conf_arg), &d->conf_mark);
+	return !file_mark_same(&before, &d->conf_mark);
 }
 
 /* ---- start ---- */
@@ -413,13 +472,13 @@ static int daemon_start(struct daemon *d)
 		log_warn("runs as root; SlurmUser (%s) is enough, and the plugin reads the store as that user",
 			 d->slurm_conf.slurm_user);
 	candidates_check();
-	if (serve_start(conf.listen_host, conf.listen_port, conf.store_file, d->slurm_conf.slurm_uid, &why) < 0)
+	if (serve_start(*conf.listen_host ? conf.listen_host : ANY_ADDRESS, conf.listen_port, conf.store_file, d->slurm_conf.slurm_uid, &why) < 0)
 		return log_error("%s", why.text), -1;
 	if (metrics_start(&conf, &why) < 0)
 		return log_error("%s", why.text), -1;
 	log_info("precedentd " PRECEDENT_VERSION " started: mode %s, %zu candidate%s, %s, queries on %s:%u",
 		 mode_name(conf.mode), conf.n_candidates, conf.n_candidates == 1 ? "" : "s",
-		 conf.file ? conf.file : "no configuration file", conf.listen_host, conf.listen_port);
+		 conf.file ? conf.file : "no configuration file", *conf.listen_host ? conf.listen_host : ANY_ADDRESS, conf.listen_port);
 	return 0;
 }
 
@@ -434,14 +493,12 @@ static void run(struct daemon *d, const sigset_t *signals)
 		queue_poll(d);
 		wait.tv_sec = pause_s(d);
 		sig = sigtimedwait(signals, NULL, &wait);
-		if (sig == SIGHUP) {
-			reload(d);
-			poll_cache_forget(d->cache); /* candidates may be others */
-			candidates_check();
-		} else if (sig > 0) {
+		if (sig > 0 && sig != SIGHUP) {
 			log_info("ends on signal %d", sig);
 			return;
 		}
+		if (conf_has_changed(d) || sig == SIGHUP)
+			reload(d);
 	}
 }
 
@@ -487,6 +544,7 @@ int main(int argc, char **argv)
 		return limit_raise_job(o.extend);
 	log_open("precedentd", o.foreground || isatty(STDERR_FILENO) ? LOG_TARGET_STDERR : LOG_TARGET_STDERR_PLAIN,
 		 o.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+	file_mark_take(conf_path(o.conf), &d.conf_mark);
 	if (conf_load(o.conf, &conf, &why) < 0) {
 		log_error("%s", why.text);
 		return 1;
@@ -511,7 +569,8 @@ int main(int argc, char **argv)
 	d.forecast = start_forecast_create();
 	d.cache = poll_cache_create();
 	d.lower = limit_lower_create();
-	rc = !d.forecast || !d.lower || daemon_start(&d) < 0;
+	d.proof = limit_proof_create();
+	rc = !d.forecast || !d.lower || !d.proof || daemon_start(&d) < 0;
 	if (!rc)
 		run(&d, &signals);
 	sweep_stop();
@@ -521,6 +580,7 @@ int main(int argc, char **argv)
 	start_forecast_destroy(d.forecast);
 	poll_cache_destroy(d.cache);
 	limit_lower_destroy(d.lower);
+	limit_proof_destroy(d.proof);
 	if (d.lock_fd >= 0)
 		close(d.lock_fd);
 	free(d.conf_file);

@@ -27,7 +27,7 @@ static void fault_say(const char *text)
 
 static char *request_answer(uid_t uid, const char *request, size_t len)
 {
-	struct answer_env env = {.uid = uid, .now = time(NULL)};
+	struct answer_env env = {.uid = uid, .now = slurm_side_now()};
 	struct errbuf why;
 	char *reply;
 

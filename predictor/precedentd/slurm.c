@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stddef.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 
 #include "common/array.h"
 #include "common/duration.h"
+#include "common/slurm_compat.h"
 #include "predictor/limits/raise.h"
 #include "predictor/precedentd/daemon.h"
 
@@ -63,13 +65,15 @@ static const char *text_or_empty(const char *s)
 	return s ? s : "";
 }
 
-static const char *end_state_name(uint32_t base)
+const char *slurm_side_end_state(uint32_t job_state)
 {
 	static const char *const names[] = {
 		[JOB_COMPLETE] = "COMPLETED",	[JOB_CANCELLED] = "CANCELLED", [JOB_FAILED] = "FAILED",
 		[JOB_TIMEOUT] = "TIMEOUT",	[JOB_NODE_FAIL] = "NODE_FAIL", [JOB_PREEMPTED] = "PREEMPTED",
 		[JOB_BOOT_FAIL] = "BOOT_FAIL", [JOB_DEADLINE] = "DEADLINE",   [JOB_OOM] = "OUT_OF_MEMORY",
 	};
+
+	uint32_t base = job_state & JOB_STATE_BASE;
 
 	return base < sizeof(names) / sizeof(names[0]) && names[base] ? names[base] : "ENDED";
 }
@@ -90,7 +94,7 @@ static enum cluster_phase phase_of(const slurm_job_info_t *j)
 
 static double elapsed_of(const slurm_job_info_t *j, enum cluster_phase phase)
 {
-	time_t until = phase == CLUSTER_ENDED ? j->end_time : time(NULL);
+	time_t until = phase == CLUSTER_ENDED ? j->end_time : (time_t)slurm_side_now();
 	double s;
 
 	if (phase == CLUSTER_PENDING || !j->start_time)
@@ -104,7 +108,7 @@ static double elapsed_of(const slurm_job_info_t *j, enum cluster_phase phase)
 
 static double suspended_of(const slurm_job_info_t *j, enum cluster_phase phase, double elapsed_s)
 {
-	time_t until = phase == CLUSTER_ENDED ? j->end_time : time(NULL);
+	time_t until = phase == CLUSTER_ENDED ? j->end_time : (time_t)slurm_side_now();
 	double s;
 
 	if (phase == CLUSTER_PENDING || !j->start_time || !j->suspend_time)
@@ -144,6 +148,25 @@ static bool is_put_off(const slurm_job_info_t *j)
 	       (!j->priority || j->state_reason == WAIT_DEPENDENCY || j->state_reason == WAIT_TIME);
 }
 
+/* Where Slurm has them in a job, and in a submission. */
+static const struct {
+	size_t job, description;
+} wants[CLUSTER_WANTS] = {
+#define WANT(which, field) [which] = {offsetof(slurm_job_info_t, field), offsetof(job_desc_msg_t, field)}
+	WANT(WANT_TRES_PER_JOB, tres_per_job), WANT(WANT_TRES_PER_NODE, tres_per_node), WANT(WANT_TRES_PER_SOCKET, tres_per_socket),
+	WANT(WANT_TRES_PER_TASK, tres_per_task), WANT(WANT_CPUS_PER_TRES, cpus_per_tres), WANT(WANT_MEM_PER_TRES, mem_per_tres),
+	WANT(WANT_LICENCES, licenses),
+#undef WANT
+};
+
+/* Newer versions also have processors in tres_per_task, which the layout has as a number. */
+static const char *want_of(const slurm_job_info_t *j, enum cluster_want i)
+{
+	const char *text = text_or_empty(*(char *const *)((const char *)j + wants[i].job));
+
+	return i == WANT_LICENCES || strstr(text, "gres") ? text : "";
+}
+
 static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
 {
 	*c = (struct cluster_job){
@@ -157,10 +180,11 @@ static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
 		.barred = asks_too_long(j),
 		.held = is_put_off(j),
 		.requeue = j->requeue != 0,
+		.preempted = j->preempt_time != 0,
 		.nice = (int32_t)(j->nice - NICE_OFFSET),
 		.deadline = j->deadline != 0,
 		.phase = phase_of(j),
-		.end_state = end_state_name(j->job_state & JOB_STATE_BASE),
+		.end_state = slurm_side_end_state(j->job_state),
 		.submit_time = j->submit_time,
 		.start_time = j->start_time,
 		.restarts = j->restart_cnt,
@@ -183,6 +207,8 @@ static void job_translate(const slurm_job_info_t *j, struct cluster_job *c)
 		.account = text_or_empty(j->account),
 		.qos = text_or_empty(j->qos),
 	};
+	for (enum cluster_want i = 0; i < CLUSTER_WANTS; i++)
+		c->want[i] = want_of(j, i);
 	c->elapsed_s = elapsed_of(j, c->phase);
 	c->suspended_s = suspended_of(j, c->phase, c->elapsed_s);
 }
@@ -244,7 +270,11 @@ static int text_keep(const char **text, const char *before)
 
 static int job_keep(struct cluster_job *c, const struct cluster_job *before)
 {
-	return text_keep(&c->name, before ? before->name : NULL) | text_keep(&c->partition, before ? before->partition : NULL) |
+	int rv = 0;
+
+	for (int i = 0; i < CLUSTER_WANTS; i++)
+		rv |= text_keep(&c->want[i], before ? before->want[i] : NULL);
+	return rv | text_keep(&c->name, before ? before->name : NULL) | text_keep(&c->partition, before ? before->partition : NULL) |
 	       text_keep(&c->features, before ? before->features : NULL) |
 	       text_keep(&c->account, before ? before->account : NULL) | text_keep(&c->qos, before ? before->qos : NULL) |
 	       text_keep(&c->admin_comment, before ? before->admin_comment : NULL);
@@ -276,9 +306,14 @@ static int snapshot_take(const job_info_msg_t *msg, time_t now, struct errbuf *e
 	return 0;
 }
 
+void slurm_side_jobs_again(void)
+{
+	jobs_seen = 0;
+}
+
 int slurm_side_jobs(const struct cluster_snapshot **snap, struct errbuf *errp)
 {
-	time_t now = time(NULL);
+	time_t now = (time_t)slurm_side_now();
 	job_info_msg_t *fresh = NULL;
 	int rv;
 
@@ -329,7 +364,8 @@ void slurm_side_describe(struct job_descriptor *d, const struct cluster_submissi
 	d->name = (char *)(uintptr_t)s->name;
 	d->work_dir = (char *)(uintptr_t)s->work_dir;
 	d->admin_comment = (char *)(uintptr_t)s->admin_comment;
-	d->partition = (char *)(uintptr_t)s->partition;
+	if (*s->partition)
+		d->partition = (char *)(uintptr_t)s->partition;
 	if (*s->features)
 		d->features = (char *)(uintptr_t)s->features;
 	if (*s->account)
@@ -347,6 +383,9 @@ void slurm_side_describe(struct job_descriptor *d, const struct cluster_submissi
 		d->pn_min_memory = s->memory;
 	if (s->exclusive)
 		d->shared = JOB_SHARED_NONE;
+	for (enum cluster_want i = 0; i < CLUSTER_WANTS; i++)
+		if (s->want[i] && *s->want[i])
+			*(char **)((char *)d + wants[i].description) = (char *)(uintptr_t)s->want[i];
 	d->time_limit = s->limit_min == DURATION_UNLIMITED ? INFINITE : s->limit_min;
 }
 
@@ -360,6 +399,8 @@ static void description_fill(job_desc_msg_t *d, const struct cluster_submission 
 	d->open_mode = OPEN_MODE_TRUNCATE;
 	d->nice = NICE_OFFSET + (uint32_t)CLUSTER_LOWEST_NICE;
 	d->requeue = 0;
+	if (s->held)
+		d->priority = 0;
 	d->kill_on_node_fail = 1;
 }
 
@@ -383,7 +424,7 @@ static int op_submit(void *arg, const struct cluster_submission *s, uint32_t *jo
 		slurm_error(errp, s->partition);
 		goto out;
 	}
-	*job_id = answer->job_id;
+	*job_id = COMPAT_JOB_ID(answer);
 	slurm_free_submit_response_response_msg(answer);
 	rv = 0;
 out:
@@ -398,7 +439,7 @@ static int op_set_limit(void *arg, uint32_t job_id, uint32_t limit_min, const ch
 
 	(void)arg;
 	slurm_init_job_desc_msg(&d);
-	d.job_id = job_id;
+	COMPAT_JOB_ID(&d) = job_id;
 	d.time_limit = limit_min == DURATION_UNLIMITED ? INFINITE : limit_min;
 	d.admin_comment = (char *)(uintptr_t)comment;
 	return slurm_update_job(&d) == SLURM_SUCCESS ? 0 : slurm_error(errp, "slurmctld");
@@ -410,7 +451,7 @@ static int op_set_time_min(void *arg, uint32_t job_id, uint32_t time_min_min, st
 
 	(void)arg;
 	slurm_init_job_desc_msg(&d);
-	d.job_id = job_id;
+	COMPAT_JOB_ID(&d) = job_id;
 	d.time_min = time_min_min;
 	return slurm_update_job(&d) == SLURM_SUCCESS ? 0 : slurm_error(errp, "slurmctld");
 }
@@ -418,7 +459,7 @@ static int op_set_time_min(void *arg, uint32_t job_id, uint32_t time_min_min, st
 static int op_cancel(void *arg, uint32_t job_id, struct errbuf *errp)
 {
 	(void)arg;
-	return slurm_kill_job(job_id, SIGKILL, 0) == SLURM_SUCCESS ? 0 : slurm_error(errp, "slurmctld");
+	return slurm_kill_job(COMPAT_JOB(job_id), SIGKILL, 0) == SLURM_SUCCESS ? 0 : slurm_error(errp, "slurmctld");
 }
 
 /* ---- triggers ---- */
@@ -503,7 +544,7 @@ static double op_clock_ms(void *arg)
 const struct cluster_ops *slurm_side_ops(const char *conf_file)
 {
 	static struct cluster_ops ops = {NULL, op_submit, op_set_limit, op_set_time_min, op_cancel, op_arm, op_armed, slurm_side_overtime_table,
-					 op_clock_ms};
+					 slurm_side_ended, slurm_side_time, slurm_side_boot, op_clock_ms};
 
 	ops.arg = (void *)(uintptr_t)conf_file;
 	return &ops;
@@ -528,7 +569,7 @@ static int limit_raise_once(uint32_t job_id, struct errbuf *errp)
 	uint32_t limit;
 	int rv = 0;
 
-	if (slurm_load_job(&msg, job_id, SHOW_ALL) != SLURM_SUCCESS)
+	if (slurm_load_job(&msg, COMPAT_JOB(job_id), SHOW_ALL) != SLURM_SUCCESS)
 		return slurm_error(errp, "slurmctld does not give the job");
 	record = record_of(msg, job_id);
 	if (record) {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/duration.h"
+#include "common/slurm_compat.h"
 #include "predictor/precedentd/daemon.h"
 #include "predictor/store/places.h"
 
@@ -80,7 +81,10 @@ static int partitions_keep(struct store *store, const partition_info_msg_t *msg,
 
 	if (!limits || !doors)
 		goto no_memory;
+	slurm_side_rules_clear(RULE_PARTITIONS);
 	for (size_t i = 0; i < n; i++) {
+		if (slurm_side_graces(&msg->partition_array[i]))
+			slurm_side_rule(RULE_PARTITIONS, "partition %s (GraceTime)", text_or_empty(msg->partition_array[i].name));
 		limits_translate(&msg->partition_array[i], &limits[i]);
 		if (door_translate(&msg->partition_array[i], &limits[i], &doors[i]) < 0)
 			goto no_memory;
@@ -122,18 +126,6 @@ int slurm_side_partitions(struct store *store, struct errbuf *errp)
 		partitions_seen = msg->last_update;
 	slurm_free_partition_info_msg(msg);
 	return rv;
-}
-
-uint32_t slurm_side_min_job_age(void)
-{
-	slurm_conf_t *slurm_conf = NULL;
-	uint32_t age;
-
-	if (slurm_load_ctl_conf(0, &slurm_conf) != SLURM_SUCCESS)
-		return 0;
-	age = slurm_conf->min_job_age ? slurm_conf->min_job_age : UINT32_MAX;
-	slurm_free_ctl_conf(slurm_conf);
-	return age;
 }
 
 void slurm_side_partitions_again(void)

@@ -8,12 +8,15 @@
 #include <slurm/slurm_errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "common/log.h"
+#include "common/slurm_compat.h"
 #include "predictor/precedentd/daemon.h"
+#include "predictor/precedentd/slurm_clock.h"
 
-static slurm_conf_t *conf;
+static bool again;	     /* ask for all anew */
 static bool minutes_limited; /* by accounting: no limit is shortened */
 static partition_info_msg_t *partitions;
 static reserve_info_msg_t *reservations;
@@ -24,35 +27,71 @@ static uint32_t overtime_minutes(uint16_t v)
 	return v == INFINITE16 ? OVERTIME_UNLIMITED : v == NO_VAL16 ? 0 : v;
 }
 
-uint32_t slurm_side_overtime(const struct partition_info *p)
+static uint32_t partition_overtime(const struct partition_info *p)
 {
-	if (minutes_limited)
-		return 0;
-	return p->over_time_limit == NO_VAL16 ? conf ? overtime_minutes(conf->over_time_limit) : 0
+	return p->over_time_limit == NO_VAL16 ? overtime_minutes(slurm_side_conf()->over_time_limit)
 					      : overtime_minutes(p->over_time_limit);
 }
 
-static int conf_renew(struct errbuf *errp)
+bool slurm_side_graces(const struct partition_info *p)
 {
-	slurm_conf_t *fresh = NULL;
+	const char *preempt_type = slurm_side_conf()->preempt_type;
 
-	if (slurm_load_ctl_conf(conf ? conf->last_update : 0, &fresh) != SLURM_SUCCESS)
-		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : err_set(errp, "slurmctld gives no configuration: %s", slurm_strerror(errno));
-	if (conf)
-		slurm_free_ctl_conf(conf);
-	conf = fresh;
-	return 0;
+	return p->grace_time && preempt_type && strcmp(preempt_type, "preempt/none") != 0;
+}
+
+uint32_t slurm_side_overtime(const struct partition_info *p)
+{
+	return minutes_limited || slurm_side_graces(p) ? 0 : partition_overtime(p);
+}
+
+bool slurm_side_soft_works(void)
+{
+	return soft_limit_works(SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER), SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),
+				slurm_side_conf()->schedtype, slurm_side_conf()->sched_params);
+}
+
+/* slurmctld puts the time of its answer there. */
+int64_t slurm_side_time(void *arg)
+{
+	slurm_conf_t *now = NULL;
+	int64_t t;
+
+	(void)arg;
+	if (slurm_load_ctl_conf(0, &now) != SLURM_SUCCESS)
+		return 0;
+	t = now->last_update;
+	compat_free_conf(now);
+	return t;
+}
+
+int64_t slurm_side_boot(void *arg)
+{
+	(void)arg;
+	return slurm_side_conf() ? slurm_side_conf()->boot_time : 0;
 }
 
 int slurm_side_overtime_conf(struct errbuf *errp)
 {
 	bool before = minutes_limited;
 
-	if (conf_renew(errp) < 0 || slurm_side_run_minutes(conf->accounting_storage_type, &minutes_limited, errp) < 0)
+	if (slurm_side_run_minutes(slurm_side_conf()->accounting_storage_type, slurm_side_conf()->accounting_storage_enforce, &minutes_limited, errp) < 0)
 		return -1;
 	if (minutes_limited && !before)
-		log_msg(LOG_LEVEL_INFO, "an association or QOS limits minutes of running jobs (TRESRunMins): no limit is shortened");
+		log_msg(LOG_LEVEL_INFO, "%s", slurm_side_rules());
 	return 0;
+}
+
+void slurm_side_overtime_again(void)
+{
+	again = true;
+}
+
+const char *slurm_side_accounting(void)
+{
+	const slurm_conf_t *c = slurm_side_conf();
+
+	return c && c->accounting_storage_type && strstr(c->accounting_storage_type, "slurmdbd") ? c->cluster_name : NULL;
 }
 
 bool slurm_side_minutes_limited(void)
@@ -64,7 +103,7 @@ static int partitions_renew(struct errbuf *errp)
 {
 	partition_info_msg_t *fresh = NULL;
 
-	if (slurm_load_partitions(partitions ? partitions->last_update : 0, &fresh, SHOW_ALL) != SLURM_SUCCESS)
+	if (slurm_load_partitions(partitions && !again ? partitions->last_update : 0, &fresh, SHOW_ALL) != SLURM_SUCCESS)
 		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : err_set(errp, "slurmctld gives no partitions: %s", slurm_strerror(errno));
 	if (partitions)
 		slurm_free_partition_info_msg(partitions);
@@ -76,7 +115,7 @@ static int reservations_renew(struct errbuf *errp)
 {
 	reserve_info_msg_t *fresh = NULL;
 
-	if (slurm_load_reservations(reservations ? reservations->last_update : 0, &fresh) != SLURM_SUCCESS)
+	if (slurm_load_reservations(reservations && !again ? reservations->last_update : 0, &fresh) != SLURM_SUCCESS)
 		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : err_set(errp, "slurmctld gives no reservations: %s", slurm_strerror(errno));
 	if (reservations)
 		slurm_free_reservation_info_msg(reservations);
@@ -116,12 +155,13 @@ static int64_t reserved_at(const partition_info_t *p, int64_t now)
 int slurm_side_overtime_table(void *arg, struct overtime_table *table, struct errbuf *errp)
 {
 	struct overtime_partition *more;
-	int64_t now = time(NULL);
+	int64_t now = slurm_side_now();
 	uint32_t n;
 
 	(void)arg;
 	if (slurm_side_overtime_conf(errp) < 0 || partitions_renew(errp) < 0 || reservations_renew(errp) < 0)
 		return -1;
+	again = false;
 	n = partitions->record_count;
 	more = realloc(list, (n ? n : 1) * sizeof(*list));
 	if (!more)
@@ -131,10 +171,9 @@ int slurm_side_overtime_table(void *arg, struct overtime_table *table, struct er
 		const partition_info_t *p = &partitions->partition_array[i];
 
 		snprintf(list[i].name, sizeof(list[i].name), "%s", p->name ? p->name : "");
-		list[i].o = (struct overtime){slurm_side_overtime(p), reserved_at(p, now)};
+		list[i].o = (struct overtime){.overtime_min = slurm_side_overtime(p), .reserved_at = reserved_at(p, now),
+					       .longest_min = slurm_side_longest_min(NULL, p->qos_char), .run_on = partition_overtime(p) > 0};
 	}
-	*table = (struct overtime_table){list, n,
-					 soft_limit_works(SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER), SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),
-							  conf->schedtype, conf->sched_params)};
+	*table = (struct overtime_table){list, n, slurm_side_soft_works(), slurm_side_longest_min};
 	return 0;
 }

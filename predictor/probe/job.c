@@ -54,6 +54,20 @@ static enum conf_partial partial_for(const struct precedent_conf *conf, const ch
 	return p;
 }
 
+enum conf_partial probe_partial(const struct daemon_env *env, const struct store_program *p, const char *candidate,
+				const struct cluster_layout *layout)
+{
+	enum conf_partial partial = partial_for(env->conf, candidate, p->source_candidate);
+
+	/* Whether the traced job asked for it is not known before the probe runs. */
+	return partial == PARTIAL_OFF && layout->want[WANT_LICENCES][0] ? PARTIAL_NEVER : partial;
+}
+
+const char *probe_want(const struct cluster_layout *layout, enum conf_partial partial, enum cluster_want want)
+{
+	return want == WANT_LICENCES && partial != PARTIAL_ON ? "" : layout->want[want];
+}
+
 static int script_format(const struct daemon_env *env, const char *dir, const char *safe, bool source,
 			 enum conf_partial partial, double seconds, char *out, size_t size)
 {
@@ -91,6 +105,7 @@ unsigned probes_candidates(const struct daemon_env *env, const struct store_prog
 
 /* Texts that a submission points to. */
 struct submission_text {
+	enum conf_partial partial; /* set before the texts */
 	char dir[1024], out[1200], script[4096], comment[COMMENT_TEXT_MAX], safe[RESULT_NAME_SIZE];
 };
 
@@ -98,18 +113,16 @@ static int submission_text(const struct daemon_env *env, const struct store_prog
 			   uint32_t limit_min, struct submission_text *t, struct errbuf *errp)
 {
 	double seconds = probes_seconds(env->conf, p->source_elapsed_s, probes_candidates(env, p));
-	const char *candidate = row->candidate;
-	bool source = !strcmp(candidate, p->source_candidate) && !row->kept; /* builds the skeletons, once */
+	bool source = !strcmp(row->candidate, p->source_candidate) && !row->kept; /* builds the skeletons, once */
 	struct job_comment c;
 	int n;
 
-	result_candidate_name(candidate, t->safe, sizeof(t->safe));
+	result_candidate_name(row->candidate, t->safe, sizeof(t->safe));
 	n = snprintf(t->dir, sizeof(t->dir), "%s/%u/%u", env->conf->spool_dir, p->uid, p->source_job);
 	if (n < 0 || (size_t)n >= sizeof(t->dir))
 		return err_set(errp, "SpoolDir is too long");
 	snprintf(t->out, sizeof(t->out), "%s/probe.%s.log", t->dir, t->safe);
-	if (script_format(env, t->dir, t->safe, source, partial_for(env->conf, candidate, p->source_candidate), seconds, t->script,
-			  sizeof(t->script)) < 0)
+	if (script_format(env, t->dir, t->safe, source, t->partial, seconds, t->script, sizeof(t->script)) < 0)
 		return err_set(errp, "SpoolDir or InstallDir is too long");
 	comment_init(&c);
 	c.act = ACT_PROBE;
@@ -137,6 +150,9 @@ int probe_submit(const struct daemon_env *env, const struct store_program *p,
 		.cpus_per_task = layout->cpus_per_task, .memory = layout->memory, .exclusive = layout->exclusive,
 	};
 
+	t.partial = probe_partial(env, p, row->candidate, layout);
+	for (enum cluster_want i = 0; i < CLUSTER_WANTS; i++)
+		sub.want[i] = probe_want(layout, t.partial, i);
 	sub.limit_min = probe_limit_min(env, sub.partition, p->n_traces, seconds);
 	if (submission_text(env, p, row, sub.limit_min, &t, errp) < 0)
 		return -1;

@@ -13,9 +13,18 @@ int probe_submit(const struct daemon_env *env, const struct store_program *p, co
 
 #define PROBE_JOB_NAME "precedent-probe"
 
+/* May the probe on this candidate run the program itself? Licences: only with the licences of the traced job. */
+enum conf_partial probe_partial(const struct daemon_env *env, const struct store_program *p, const char *candidate,
+				const struct cluster_layout *layout);
+/* What the probe asks for: the generic resources of the traced job, and its licences if the probe runs the program. */
+const char *probe_want(const struct cluster_layout *layout, enum conf_partial partial, enum cluster_want want);
+
 /* What of a probe job was changed after its submission. false: nothing. The record of a changed job is not believed. */
 bool probe_changed(const struct store_program *p, const struct store_probe *row, const struct cluster_job *job,
 		   struct errbuf *what);
+/* The same of what it asks for. */
+bool probe_wants_changed(const struct cluster_layout *layout, enum conf_partial partial, const struct cluster_job *job,
+			 struct errbuf *what);
 
 /* Has the job run longer than it was to? Slurm alone would have ended it. */
 bool probe_overran(const struct cluster_job *job);

@@ -7,6 +7,7 @@
  * A row with a record goes from done to waiting again when the probe is to be made again, and keeps the record until there is a
  * new one. Rows that are no longer needed are dropped, and their jobs cancelled.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "predictor/learn/program_estimate.h"
 #include "predictor/learn/scaling_follow.h"
 #include "predictor/probe/job.h"
+#include "predictor/spool/in_time.h"
 #include "predictor/spool/spool.h"
 #include "predictor/store/busy.h"
 #include "predictor/store/keep.h"
@@ -137,23 +139,6 @@ static int row_drop(const struct daemon_env *env, const struct store_probe *row,
 
 /* ---- submitting ---- */
 
-/* Our probe job for this row may be in the queue already: the daemon died between submitting and noting it. */
-static const struct cluster_job *probe_adopt(const struct cluster_snapshot *snap, const struct store_probe *row)
-{
-	char safe[RESULT_NAME_SIZE];
-
-	result_candidate_name(row->candidate, safe, sizeof(safe));
-	for (size_t i = 0; i < snap->n; i++) {
-		const struct cluster_job *j = &snap->jobs[i];
-		const struct job_comment *c = j->ours;
-
-		if (j->phase != CLUSTER_ENDED && j->job_id > row->jobid && c && c->act == ACT_PROBE && !strcmp(c->key, row->key) &&
-		    !strcmp(c->candidate, safe))
-			return j;
-	}
-	return NULL;
-}
-
 static double spent_node_s(const struct rows *r)
 {
 	double sum = 0;
@@ -253,50 +238,125 @@ static int row_try(const struct daemon_env *env, const struct store_program *p, 
 	return row_submitted(env, row, now, errp);
 }
 
-static int row_submit(const struct daemon_env *env, const struct cluster_snapshot *snap, struct store_probe *row,
-		      int64_t now, struct errbuf *errp)
+/* One poll. */
+struct pass {
+	const struct daemon_env *env;
+	const struct cluster_snapshot *snap;
+	int64_t now;
+	uint32_t users[PROBES_OPEN_MAX]; /* of the probes in the queue */
+	size_t n_open;
+};
+
+static bool user_has_all(const struct pass *p, uint32_t uid)
 {
-	const struct cluster_job *there = probe_adopt(snap, row);
+	unsigned n = 0;
+
+	for (size_t i = 0; i < p->n_open; i++)
+		n += p->users[i] == uid;
+	return n >= PROBES_USER_MAX;
+}
+
+static int row_submit(struct pass *pass, struct store_probe *row, struct errbuf *errp)
+{
 	struct store_program p;
 	int rc;
 
-	if (there) {
-		row->tries++;
-		row->jobid = there->job_id;
-		daemon_say(env, LOG_LEVEL_INFO, "job %u: probe on %s found in the queue, key %.8s", row->jobid, row->candidate,
-			   row->key);
-		return row_submitted(env, row, now, errp);
-	}
-	rc = store_busy_submitted(env->store, errp);
-	if (rc < 0 || rc >= PROBES_OPEN_MAX)
-		return rc < 0 ? -1 : 0;
-	rc = store_program_get(env->store, row->key, &p, errp);
+	if (pass->n_open >= PROBES_OPEN_MAX)
+		return 0;
+	rc = store_program_get(pass->env->store, row->key, &p, errp);
 	if (rc <= 0)
-		return rc < 0 ? -1 : row_drop(env, row, "the program was forgotten", errp);
-	rc = store_busy_submitted_by(env->store, p.uid, errp);
-	if (rc < 0 || rc >= PROBES_USER_MAX)
-		return rc < 0 ? -1 : 0;
-	return row_try(env, &p, row, now, errp);
+		return rc < 0 ? -1 : row_drop(pass->env, row, "the program was forgotten", errp);
+	if (user_has_all(pass, p.uid))
+		return 0;
+	if (row_try(pass->env, &p, row, pass->now, errp) < 0)
+		return -1;
+	if (row->state == PROBE_SUBMITTED)
+		pass->users[pass->n_open++] = p.uid;
+	return 0;
+}
+
+/* A job of ours in the queue, and the row that it may be a try of. */
+struct stray {
+	const struct cluster_job *job;
+	struct store_probe row;
+	bool found;
+};
+
+static int stray_check(const struct store_probe *row, void *arg)
+{
+	struct stray *s = arg;
+	char safe[RESULT_NAME_SIZE];
+
+	result_candidate_name(row->candidate, safe, sizeof(safe));
+	if (row->state != PROBE_WAITING || s->job->job_id <= row->jobid || strcmp(s->job->ours->candidate, safe))
+		return 0;
+	s->row = *row;
+	s->found = true;
+	return 1;
+}
+
+/* Probes that the daemon submitted and did not note, since it died in between. */
+static int strays_adopt(const struct pass *pass, struct errbuf *errp)
+{
+	for (size_t i = 0; i < pass->snap->n; i++) {
+		const struct cluster_job *job = &pass->snap->jobs[i];
+		struct stray s = {.job = job};
+
+		if (job->phase == CLUSTER_ENDED || !job->ours || job->ours->act != ACT_PROBE || !identity_key_valid(job->ours->key))
+			continue;
+		if (store_probes_each(pass->env->store, job->ours->key, 1u << PROBE_WAITING, stray_check, &s, errp) < 0)
+			return -1;
+		if (!s.found)
+			continue;
+		s.row.tries++;
+		s.row.jobid = job->job_id;
+		daemon_say(pass->env, LOG_LEVEL_INFO, "job %u: probe on %s found in the queue, key %.8s", s.row.jobid, s.row.candidate,
+			   s.row.key);
+		if (row_submitted(pass->env, &s.row, pass->now, errp) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* ---- collecting ---- */
 
-/* 1 good, 0 none, -1 refused. */
-static int record_load(const struct daemon_env *env, const struct store_program *p, const char *candidate,
-		       struct result *res, struct errbuf *why)
-{
-	char safe[RESULT_NAME_SIZE], name[RESULT_NAME_SIZE + 16];
-	int rc, dirfd = spool_job_open(env->conf->spool_dir, p->uid, p->source_job, NULL, why);
+/* A look for the record of a probe. */
+struct record_look {
+	char spool_dir[PATH_MAX];
+	uint32_t uid, source_job;
+	char candidate[RESULT_NAME_SIZE]; /* as in file names */
+	int rc;				  /* 1 good, 0 none, -1 refused */
+	struct errbuf why;		  /* refused, or why the spool is full */
+	struct result res;
+};
 
+static void record_read(void *arg)
+{
+	struct record_look *l = arg;
+	char name[RESULT_NAME_SIZE + 16];
+	int dirfd = spool_job_open(l->spool_dir, l->uid, l->source_job, NULL, &l->why);
+
+	l->rc = -1;
 	if (dirfd < 0)
-		return -1;
-	result_candidate_name(candidate, safe, sizeof(safe));
-	snprintf(name, sizeof(name), "probe.%s.result", safe);
-	rc = result_read(dirfd, name, p->uid, res, why);
+		return;
+	snprintf(name, sizeof(name), "probe.%s.result", l->candidate);
+	l->rc = result_read(dirfd, name, l->uid, &l->res, &l->why);
 	close(dirfd);
-	if (rc <= 0)
-		return rc;
-	return strcmp(res->candidate, safe) ? err_set(why, "%s is for candidate %s", name, res->candidate) : 1;
+	if (l->rc > 0 && strcmp(l->res.candidate, l->candidate))
+		l->rc = err_set(&l->why, "%s is for candidate %s", name, l->res.candidate);
+	if (l->rc == 0 && !spool_is_full(l->spool_dir, &l->why))
+		l->why.text[0] = '\0';
+}
+
+/* Returns 0, or -1 if the spool does not answer (err says so). */
+static int record_load(const struct daemon_env *env, const struct store_program *p, const char *candidate, struct record_look *l,
+		       struct errbuf *errp)
+{
+	snprintf(l->spool_dir, sizeof(l->spool_dir), "%s", env->conf->spool_dir);
+	l->uid = p->uid;
+	l->source_job = p->source_job;
+	result_candidate_name(candidate, l->candidate, sizeof(l->candidate));
+	return spool_in_time(record_read, l, sizeof(*l), env->conf->spool_dir, errp);
 }
 
 /* What the end of a probe job without a usable record means. */
@@ -337,13 +397,13 @@ static int row_done(const struct daemon_env *env, struct store_program *p, const
 }
 
 static int row_conclude(const struct daemon_env *env, struct store_program *p, const struct cluster_job *job,
-			struct store_probe *row, struct result *res, int64_t now, struct errbuf *errp)
+			struct store_probe *row, const struct record_look *look, int64_t now, struct errbuf *errp)
 {
 	const char *end_state = job ? job->end_state : NULL;
-	struct errbuf why = {""};
-	int rc = record_load(env, p, row->candidate, res, &why), rv;
+	const struct result *res = &look->res;
+	int rv;
 
-	if (rc == 1 && res->job_id == row->jobid) {
+	if (look->rc == 1 && res->job_id == row->jobid) {
 		struct store_class_record told = {p->uid, row->candidate, res->class_hex, res->class_text};
 
 		if (res->ok)
@@ -355,11 +415,11 @@ static int row_conclude(const struct daemon_env *env, struct store_program *p, c
 				rv = row_give_up(env, row, now, errp);
 		}
 	} else {
-		if (rc < 0)
-			snprintf(row->reason, sizeof(row->reason), "result not usable: %.270s", why.text);
+		if (look->rc < 0)
+			snprintf(row->reason, sizeof(row->reason), "result not usable: %.270s", look->why.text);
 		else
 			snprintf(row->reason, sizeof(row->reason), "no result; the job ended %s%s%.200s", end_state ? end_state : "unseen",
-				 spool_is_full(env->conf->spool_dir, &why) ? "; " : "", why.text);
+				 look->why.text[0] ? "; " : "", look->why.text);
 		rv = row_retry(env, row, !job || end_is_worth_a_retry(end_state), end_state, now, errp);
 	}
 	return rv;
@@ -368,25 +428,28 @@ static int row_conclude(const struct daemon_env *env, struct store_program *p, c
 static int row_collect(const struct daemon_env *env, const struct cluster_job *job, struct store_probe *row,
 		       int64_t now, struct errbuf *errp)
 {
-	struct result *res = calloc(1, sizeof(*res));
+	struct record_look *look = calloc(1, sizeof(*look));
 	struct store_program p;
+	struct errbuf late;
 	int rv = -1, rc;
 
-	if (!res)
+	if (!look)
 		return err_set(errp, "no memory for a record");
 	if (store_begin(env->store, errp) < 0)
 		goto out;
 	rc = store_program_get(env->store, row->key, &p, errp);
 	if (rc == 0)
 		rv = row_drop(env, row, "the program was forgotten", errp);
+	else if (rc == 1 && record_load(env, &p, row->candidate, look, &late) < 0)
+		rv = 0; /* the next look tries again */
 	else if (rc == 1 && try_account(env, &p, job, row, now, errp) == 0)
-		rv = row_conclude(env, &p, job, row, res, now, errp);
+		rv = row_conclude(env, &p, job, row, look, now, errp);
 	if (rv == 0)
 		rv = store_commit(env->store, errp);
 	if (rv < 0)
 		store_rollback(env->store);
 out:
-	free(res);
+	free(look);
 	return rv;
 }
 
@@ -408,13 +471,18 @@ static int row_pending(const struct daemon_env *env, const struct cluster_job *j
 static int row_misused(const struct daemon_env *env, const struct cluster_job *job, struct store_probe *row, int64_t now,
 		       struct errbuf *errp)
 {
+	struct cluster_layout layout;
 	struct store_program p;
 	struct errbuf what;
-	int rc = store_program_get(env->store, row->key, &p, errp);
+	int rc = store_program_get(env->store, row->key, &p, errp), known;
 
 	if (rc <= 0)
 		return rc;
-	if (!probe_changed(&p, row, job, &what)) {
+	known = store_layout_get(env->store, row->key, &layout, errp);
+	if (known < 0)
+		return -1;
+	if (!probe_changed(&p, row, job, &what) &&
+	    !(known && probe_wants_changed(&layout, probe_partial(env, &p, row->candidate, &layout), job, &what))) {
 		if (!probe_overran(job))
 			return 0;
 		err_set(&what, "it ran for %.0f s", job->elapsed_s);
@@ -454,11 +522,22 @@ static const struct store_probe *row_find(const struct rows *r, const char *cand
 	return NULL;
 }
 
+/* Did the source probe say that no skeleton repeats the program? Another trace would say the same. */
+static bool is_unrepeatable(const struct daemon_env *env, const struct store_program *p)
+{
+	struct result *r = malloc(sizeof(*r));
+	struct errbuf unused;
+	bool is = r && store_record_get(env->store, p->key, p->source_candidate, r, &unused) == 1 && !r->ok && r->unskeleton[0];
+
+	free(r);
+	return is;
+}
+
 static int program_fail(const struct daemon_env *env, struct store_program *p, const char *reason, int64_t now,
 			struct errbuf *errp)
 {
 	p->state = PROGRAM_FAILED;
-	p->retrace_at = now + PROBES_RETRACE_S;
+	p->retrace_at = is_unrepeatable(env, p) ? 0 : now + PROBES_RETRACE_S;
 	p->updated = now;
 	snprintf(p->reason, sizeof(p->reason), "%s", reason);
 	daemon_say(env, LOG_LEVEL_WARN, "key %.8s: job %u will not be predicted: %s", p->key, p->source_job, p->reason);
@@ -529,27 +608,31 @@ out:
 	return rv;
 }
 
-/* Programs under construction: conclude those whose probes are done, begin those that waited for a candidate. */
-static int programs_poll(const struct daemon_env *env, int64_t now, struct errbuf *errp)
+/* Conclude a program whose probes are done. Begin a program that waited for a candidate. */
+static int program_poll(const struct daemon_env *env, const char *key, int64_t now, struct errbuf *errp)
+{
+	struct store_program p;
+	int rc = store_program_get(env->store, key, &p, errp);
+
+	if (rc <= 0)
+		return rc;
+	if (p.state == PROGRAM_TRACED)
+		return probes_begin(env, &p, now, errp);
+	return p.state == PROGRAM_BUILDING ? program_advance(env, &p, now, errp) : 0;
+}
+
+static int programs_poll(const struct pass *pass, struct store_place *at, struct errbuf *errp)
 {
 	struct store_pair *list;
-	struct store_program p;
 	size_t n;
-	int rv = 0, rc;
+	int rv = 0;
 
-	if (store_busy_programs(env->store, &list, &n, errp) < 0)
+	if (store_busy_programs(pass->env->store, at, PROBES_LOOK_ROWS, &list, &n, errp) < 0)
 		return -1;
-	for (size_t i = 0; i < n && !rv; i++) {
-		rc = store_program_get(env->store, list[i].key, &p, errp);
-		if (rc < 0)
-			rv = -1;
-		if (rc == 1 && p.state == PROGRAM_TRACED && env->conf->n_candidates)
-			rv = probes_begin(env, &p, now, errp);
-		else if (rc == 1 && p.state == PROGRAM_BUILDING)
-			rv = program_advance(env, &p, now, errp);
-	}
+	for (size_t i = 0; i < n && !rv; i++)
+		rv = program_poll(pass->env, list[i].key, pass->now, errp);
 	free(list);
-	return rv;
+	return rv < 0 ? -1 : 0;
 }
 
 /* A candidate that was taken out of the configuration; the source of ratios stays wherever it was. 1 dropped, 0, -1. */
@@ -570,19 +653,20 @@ static int row_moot(const struct daemon_env *env, const struct store_probe *row,
 	return probe_row_put(env, &back, now, errp) < 0 ? -1 : 1;
 }
 
-static int row_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, struct store_probe *row,
-		    int64_t now, struct errbuf *errp)
+static int row_poll(struct pass *pass, struct store_probe *row, struct errbuf *errp)
 {
+	const struct daemon_env *env = pass->env;
 	const struct cluster_job *job;
+	int64_t now = pass->now;
 	int rc = row_moot(env, row, now, errp);
 
 	if (rc)
 		return rc < 0 ? -1 : 0;
 	if (row->state == PROBE_WAITING)
-		return row->not_before > now ? 0 : row_submit(env, snap, row, now, errp);
-	job = cluster_job_find(snap, row->jobid);
+		return row->not_before > now ? 0 : row_submit(pass, row, errp);
+	job = cluster_job_find(pass->snap, row->jobid);
 	if (!job) /* an older snapshot does not know it yet */
-		return snap->taken <= row->submitted + 1 ? 0 : row_collect(env, NULL, row, now, errp);
+		return pass->snap->taken <= row->submitted + 1 ? 0 : row_collect(env, NULL, row, now, errp);
 	rc = row_misused(env, job, row, now, errp);
 	if (rc)
 		return rc < 0 ? -1 : 0;
@@ -591,34 +675,66 @@ static int row_poll(const struct daemon_env *env, const struct cluster_snapshot 
 	return job->phase == CLUSTER_PENDING ? row_pending(env, job, row, now, errp) : 0;
 }
 
-static int rows_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now,
-		     struct errbuf *errp)
+static int pair_poll(struct pass *pass, const struct store_pair *of, struct errbuf *errp)
 {
-	struct store_pair *list;
 	struct store_probe row;
-	size_t n;
-	int rv = 0, rc;
+	int rc = store_probe_get(pass->env->store, of->key, of->candidate, &row, errp);
 
-	if (store_busy_probes(env->store, &list, &n, errp) < 0)
-		return -1;
-	for (size_t i = 0; i < n && !rv; i++) {
-		rc = store_probe_get(env->store, list[i].key, list[i].candidate, &row, errp);
-		if (rc == 1)
-			rc = row_poll(env, snap, &row, now, errp);
-		if (rc < 0)
-			rv = -1;
-	}
-	free(list);
-	return rv;
+	return rc == 1 ? row_poll(pass, &row, errp) : rc;
 }
 
-int probes_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp)
+/* All probes in the queue, and their programs with them: the end of a probe is never waited for. */
+static int submitted_poll(struct pass *pass, struct errbuf *errp)
 {
-	if (probe_renew(env, now, errp) < 0)
+	struct store_submitted *list;
+	size_t n;
+	int rv = 0;
+
+	if (store_busy_submitted(pass->env->store, &list, &n, errp) < 0)
+		return -1;
+	for (size_t i = 0; i < n && !rv; i++) {
+		rv = pair_poll(pass, &list[i].of, errp);
+		rv = rv < 0 ? -1 : program_poll(pass->env, list[i].of.key, pass->now, errp);
+	}
+	free(list);
+	return rv < 0 ? -1 : 0;
+}
+
+static int waiting_poll(struct pass *pass, struct store_place *at, struct errbuf *errp)
+{
+	struct store_submitted *open;
+	struct store_pair *list;
+	size_t n;
+	int rv = 0;
+
+	if (store_busy_submitted(pass->env->store, &open, &n, errp) < 0)
+		return -1;
+	pass->n_open = n < PROBES_OPEN_MAX ? n : PROBES_OPEN_MAX;
+	for (size_t i = 0; i < pass->n_open; i++)
+		pass->users[i] = open[i].uid;
+	free(open);
+	if (store_busy_probes(pass->env->store, at, PROBES_LOOK_ROWS, &list, &n, errp) < 0)
+		return -1;
+	for (size_t i = 0; i < n && !rv; i++)
+		rv = pair_poll(pass, &list[i], errp);
+	free(list);
+	return rv < 0 ? -1 : 0;
+}
+
+int probes_poll(const struct daemon_env *env, struct probes_turn *turn, const struct cluster_snapshot *snap, int64_t now,
+		struct errbuf *errp)
+{
+	struct pass pass = {.env = env, .snap = snap, .now = now};
+	struct probes_turn beginning = {0};
+
+	if (!turn)
+		turn = &beginning;
+	if (probe_renew(env, now, errp) < 0 || strays_adopt(&pass, errp) < 0)
 		return -1;
 	/* Twice, so that a source probe's result leads to the other probes in the same look. */
-	for (int pass = 0; pass < 2; pass++)
-		if (rows_poll(env, snap, now, errp) < 0 || programs_poll(env, now, errp) < 0)
+	for (int i = 0; i < 2; i++)
+		if (submitted_poll(&pass, errp) < 0 || waiting_poll(&pass, &turn->probes, errp) < 0 ||
+		    programs_poll(&pass, &turn->programs, errp) < 0)
 			return -1;
 	return probe_orphans(env, snap, now, errp);
 }

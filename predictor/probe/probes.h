@@ -18,6 +18,7 @@
 #define PRECEDENT_PREDICTOR_PROBE_PROBES_H
 
 #include "predictor/cluster/daemon_env.h"
+#include "predictor/store/busy.h"
 #include "predictor/store/programs.h"
 
 #define PROBES_TRIES_MAX     3
@@ -34,6 +35,7 @@
 #define PROBES_OPEN_MAX	     64	   /* in the queue at once */
 #define PROBES_USER_MAX	     8	   /* of these, of one user */
 #define PROBES_FAMILY_MAX    2
+#define PROBES_LOOK_ROWS     512
 #define PROBES_AGAIN_MAX     4	   /* being made again at once */
 #define PROBES_AGAIN_RUNS    200   /* the latest runs whose programs are looked at */
 #define PROBES_AGAIN_LOOK_S  60
@@ -43,8 +45,16 @@
 /* The program (state PROGRAM_TRACED, in the store) gets its source probe and becomes PROGRAM_BUILDING. */
 int probes_begin(const struct daemon_env *env, struct store_program *p, int64_t now, struct errbuf *errp);
 
-/* Collect what has ended, submit what is due, conclude programs whose probes are all done. */
-int probes_poll(const struct daemon_env *env, const struct cluster_snapshot *snap, int64_t now, struct errbuf *errp);
+/* Where the next poll goes on among probes that wait and programs under construction. Zeroed: at the beginning. */
+struct probes_turn {
+	struct store_place probes, programs;
+};
+/*
+ * Collect what has ended, submit what is due, conclude programs whose probes are all done. Thousands of probes may wait for
+ * PROBES_OPEN_MAX places in the queue. So one poll looks at PROBES_LOOK_ROWS waiting probes, and at as many programs.
+ */
+int probes_poll(const struct daemon_env *env, struct probes_turn *turn, const struct cluster_snapshot *snap, int64_t now,
+		struct errbuf *errp);
 
 enum probe_again {
 	PROBE_AGAIN_NONE, /* there is no record to renew, or the last new try was in vain */

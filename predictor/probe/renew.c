@@ -40,9 +40,15 @@ static int row_again(const struct daemon_env *env, struct store_probe *row, cons
 	return probe_row_put(env, row, now, errp);
 }
 
-static bool may_again(const struct daemon_env *env, const struct store_probe *row, int64_t now)
+/* Is the program probed in that place nowadays? */
+static bool is_place(const struct precedent_conf *conf, const struct store_program *p, const char *candidate)
 {
-	return row->state == PROBE_DONE && row->kept && row->not_before <= now && conf_candidate_find(env->conf, row->candidate);
+	return conf->n_candidates ? conf_candidate_find(conf, candidate) != NULL : !strcmp(candidate, p->source_candidate);
+}
+
+static bool may_again(const struct daemon_env *env, const struct store_program *p, const struct store_probe *row, int64_t now)
+{
+	return row->state == PROBE_DONE && row->kept && row->not_before <= now && is_place(env->conf, p, row->candidate);
 }
 
 int probes_again(const struct daemon_env *env, const char *key, const char *candidate, const char *why, int64_t now,
@@ -59,7 +65,7 @@ int probes_again(const struct daemon_env *env, const char *key, const char *cand
 		return rc < 0 ? -1 : PROBE_AGAIN_NONE;
 	if (row.state == PROBE_WAITING || row.state == PROBE_SUBMITTED)
 		return PROBE_AGAIN_LATER;
-	if (!may_again(env, &row, now))
+	if (!may_again(env, &p, &row, now))
 		return PROBE_AGAIN_NONE;
 	if (busy >= PROBES_AGAIN_MAX)
 		return PROBE_AGAIN_LATER;
@@ -78,7 +84,7 @@ struct renewal {
 	size_t n_seen;
 	struct store_probe due[CONF_CANDIDATES_MAX];
 	size_t n_due;
-	uint32_t uid; /* of the program that is looked at */
+	const struct store_program *program; /* that is looked at */
 	struct errbuf *errp;
 	bool failed;
 };
@@ -96,9 +102,9 @@ static const char *why_again(struct renewal *r, const struct store_probe *row)
 {
 	int gone;
 
-	if (!may_again(r->env, row, r->now))
+	if (!may_again(r->env, r->program, row, r->now))
 		return NULL;
-	gone = r->gone ? store_class_gone(r->env->store, r->uid, row->candidate, row->class_hex, r->errp) : 0;
+	gone = r->gone ? store_class_gone(r->env->store, r->program->uid, row->candidate, row->class_hex, r->errp) : 0;
 	if (gone < 0)
 		r->failed = true;
 	if (gone > 0)
@@ -141,7 +147,7 @@ static int program_consider(const struct store_run *run, void *arg)
 		return 0;
 	rc = store_program_get(r->env->store, run->key, &p, r->errp);
 	r->n_due = 0;
-	r->uid = rc == 1 ? p.uid : 0;
+	r->program = &p;
 	if (rc == 1 && p.state == PROGRAM_READY && store_probes_each(r->env->store, p.key, 0, row_consider, r, r->errp) < 0)
 		rc = -1;
 	for (size_t i = 0; rc == 1 && i < r->n_due; i++, r->room--) {

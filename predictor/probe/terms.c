@@ -58,6 +58,26 @@ bool probe_changed(const struct store_program *p, const struct store_probe *row,
 	return true;
 }
 
+/* Equal but for the marks between words, which versions of Slurm write differently: gres:gpu:1, gres/gpu:1, gres/gpu=1. */
+static bool is_same_want(const char *a, const char *b)
+{
+	for (; *a && *b; a++, b++)
+		if (*a != *b && !(strchr(":/=", *a) && strchr(":/=", *b)))
+			return false;
+	return *a == *b;
+}
+
+bool probe_wants_changed(const struct cluster_layout *layout, enum conf_partial partial, const struct cluster_job *job,
+			 struct errbuf *what)
+{
+	for (enum cluster_want i = 0; i < CLUSTER_WANTS; i++)
+		if (!is_same_want(job->want[i] ? job->want[i] : "", probe_want(layout, partial, i))) {
+			err_set(what, "its %s were changed", i == WANT_LICENCES ? "licences" : "generic resources");
+			return true;
+		}
+	return false;
+}
+
 bool probe_overran(const struct cluster_job *job)
 {
 	uint32_t planned_min = limit_planned_min(job);
@@ -87,7 +107,8 @@ int probe_user_barred(const struct daemon_env *env, uint32_t uid, int64_t now, i
 	snprintf(name, sizeof(name), META_BARRED "%u", uid);
 	rc = store_meta_get(env->store, name, text, sizeof(text), errp);
 	*until = rc == 1 ? strtoll(text, NULL, 10) : 0;
-	if (*until > now || rc <= 0)
+	/* A bar that is longer is of a clock that was wrong. */
+	if ((*until > now && *until <= now + PROBES_BAR_S) || rc <= 0)
 		return rc < 0 ? -1 : 0;
 	*until = 0;
 	return store_meta_drop(env->store, name, errp);

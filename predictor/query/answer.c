@@ -7,10 +7,14 @@
  *                                                      "past_errors": {...}, "baselines": {...}, "now": time}
  *   accuracy  {"days": n, "mine": bool, "points": n}  {"all": row, "candidates": [row...], "families": [...], "users": [...]}
  *   cost      {"days": n, "mine": bool}               {"total": row, "rows": [row...]}
+ *   ping      {}                                      {"heartbeat": time of the last look, 0: none, "now": time}
  *   retrace   {"job": id}, forget {"job": id}         {"job": id, "key": ..., "name": ..., "dropped": bool}
+ *   forget    {"uid": uid}                            {"uid": uid, "rows": n}
  *   retrace   {"all": true}                           {"programs": n}
  */
 #include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,13 +26,17 @@
 #include "predictor/query/answer_family.h"
 #include "predictor/query/answer_cost.h"
 #include "predictor/query/answer_evidence.h"
+#include "predictor/query/answer_similar.h"
 #include "predictor/query/answer_tracing.h"
 #include "predictor/query/answer_weighed.h"
 #include "predictor/cluster/cluster.h"
 #include "predictor/estimate/combine.h"
 #include "predictor/query/query.h"
+#include "predictor/spool/in_time.h"
 #include "predictor/spool/spool.h"
 #include "predictor/store/busy.h"
+#include "predictor/store/forget.h"
+#include "predictor/store/limits.h"
 #include "predictor/store/evidence.h"
 #include "predictor/store/probes.h"
 #include "predictor/store/records.h"
@@ -95,6 +103,8 @@ static json_t *run_json(const struct store_run *r)
 		json_object_set_new(o, "predicted", prediction_json(r));
 	if (r->weighed[0])
 		json_object_set_new(o, "weighed", answer_weighed(r->weighed));
+	if (r->similar[0])
+		json_object_set_new(o, "similar", answer_similar(r->similar));
 	return o;
 }
 
@@ -153,8 +163,9 @@ static int run_add(const struct store_run *r, void *arg)
 	if (!r->end_state[0] || r->pred_s <= 0)
 		if (store_program_get(l->env->store, r->key, &p, NULL) == 1)
 			json_object_set_new(o, "program",
-					    json_pack("{s:s, s:o}", "state", program_state_name(p.state), "reason",
-						      clean_json(p.reason)));
+					    json_pack("{s:s, s:o, s:I, s:I}", "state", program_state_name(p.state), "reason",
+						      clean_json(p.reason), "source_job", (json_int_t)p.source_job, "traces",
+						      (json_int_t)p.n_traces));
 	json_array_append_new(l->array, o);
 	return 0;
 }
@@ -180,6 +191,7 @@ static json_t *answer_jobs(const struct answer_env *env, json_t *request, struct
 static int run_of_request(const struct answer_env *env, json_t *request, struct store_run *r, struct errbuf *errp)
 {
 	json_int_t job = json_integer_value(json_object_get(request, "job"));
+	char only[256];
 	int rc;
 
 	if (job <= 0 || job > UINT32_MAX)
@@ -187,10 +199,11 @@ static int run_of_request(const struct answer_env *env, json_t *request, struct 
 	rc = store_run_get(env->store, (uint32_t)job, r, errp);
 	if (rc < 0)
 		return -1;
-	if (!rc || (!env->admin && r->uid != env->uid))
-		return err_set(errp, "job %u is not known to Precedent%s", (unsigned)job,
-			       env->admin ? "" : ", or not yours");
-	return 0;
+	if (rc && (env->admin || r->uid == env->uid))
+		return 0;
+	only_text(env->conf, only, sizeof(only));
+	return err_set(errp, "job %u is not known to Precedent%s%s%s", (unsigned)job, env->admin ? "" : ", or not yours",
+		       *only ? "; it looks at jobs of these only: " : "", only);
 }
 
 static json_t *record_json(struct store *s, const struct store_probe *p)
@@ -223,6 +236,8 @@ static json_t *record_json(struct store *s, const struct store_probe *p)
 		      "interpreted", r->interpreted, "traces", traces, "kernels", kernels);
 	if (o && r->unpartial[0])
 		json_object_set_new(o, "unpartial", json_string(r->unpartial));
+	if (o && r->unskeleton[0])
+		json_object_set_new(o, "unskeleton", json_string(r->unskeleton));
 out:
 	free(r);
 	return o ? o : json_null();
@@ -252,19 +267,38 @@ static int history_add(const struct store_run *r, void *arg)
 	return 0;
 }
 
+struct traces_look {
+	char spool_dir[PATH_MAX];
+	uint32_t uid, job;
+	int n;
+	char names[TRACES_MAX][SPOOL_NAME_SIZE];
+};
+
+static void traces_read(void *arg)
+{
+	struct traces_look *l = arg;
+	int dirfd = spool_job_open(l->spool_dir, l->uid, l->job, NULL, NULL);
+
+	if (dirfd < 0)
+		return;
+	l->n = spool_traces(dirfd, l->uid, l->names, TRACES_MAX, NULL);
+	close(dirfd);
+}
+
+/* An empty list if the spool does not answer. */
 static json_t *traces_json(const struct answer_env *env, uint32_t uid, uint32_t job)
 {
-	char(*names)[SPOOL_NAME_SIZE] = calloc(TRACES_MAX, SPOOL_NAME_SIZE);
-	int dirfd = names ? spool_job_open(env->conf->spool_dir, uid, job, NULL, NULL) : -1, n = 0;
+	struct traces_look *l = calloc(1, sizeof(*l));
 	json_t *list = json_array();
 
-	if (dirfd >= 0) {
-		n = spool_traces(dirfd, uid, names, TRACES_MAX, NULL);
-		close(dirfd);
-	}
-	for (int i = 0; i < n && i < TRACES_MAX; i++)
-		json_array_append_new(list, json_string(names[i]));
-	free(names);
+	if (!l)
+		return list;
+	*l = (struct traces_look){.uid = uid, .job = job};
+	snprintf(l->spool_dir, sizeof(l->spool_dir), "%s", env->conf->spool_dir);
+	spool_in_time(traces_read, l, sizeof(*l), env->conf->spool_dir, NULL);
+	for (int i = 0; i < l->n && i < TRACES_MAX; i++)
+		json_array_append_new(list, json_string(l->names[i]));
+	free(l);
 	return list;
 }
 
@@ -315,6 +349,16 @@ static int show_quota(const struct answer_env *env, const struct store_run *r, j
 	return rc < 0 ? -1 : 0;
 }
 
+static int show_limit_rules(const struct answer_env *env, json_t *reply, struct errbuf *errp)
+{
+	char text[1024];
+	int rc = store_limits_note_get(env->store, STORE_LIMITS_RULES, text, sizeof(text), errp);
+
+	if (rc == 1)
+		json_object_set_new(reply, "limit_rules", clean_json(text));
+	return rc < 0 ? -1 : 0;
+}
+
 static json_t *answer_show(const struct answer_env *env, json_t *request, struct errbuf *errp)
 {
 	struct store_run r;
@@ -335,7 +379,8 @@ static json_t *answer_show(const struct answer_env *env, json_t *request, struct
 	json_object_set_new(reply, "past_errors", errors);
 	json_object_set_new(reply, "baselines", baselines);
 	if (show_program(env, &r, reply, errp) < 0 || answer_family(env, &r, reply, errp) < 0 ||
-	    answer_tracing(env, &r, reply, errp) < 0 || show_quota(env, &r, reply, errp) < 0) {
+	    answer_tracing(env, &r, reply, errp) < 0 || show_quota(env, &r, reply, errp) < 0 ||
+	    show_limit_rules(env, reply, errp) < 0) {
 		json_decref(reply);
 		return NULL;
 	}
@@ -419,6 +464,33 @@ static json_t *answer_change(const struct answer_env *env, json_t *request, bool
 			 clean_json(r.name), "dropped", (json_int_t)rc);
 }
 
+static json_t *answer_forget_user(const struct answer_env *env, json_t *request, struct errbuf *errp)
+{
+	const json_t *asked = json_object_get(request, "uid");
+	json_int_t uid = json_integer_value(asked);
+	int rows;
+
+	if (!env->admin) {
+		err_set(errp, "only root and SlurmUser may forget a user");
+		return NULL;
+	}
+	if (!json_is_integer(asked) || uid < 0 || uid > UINT32_MAX) {
+		err_set(errp, "no user was named");
+		return NULL;
+	}
+	rows = store_user_forget(env->store, (uint32_t)uid, env->now, errp);
+	return rows < 0 ? NULL : json_pack("{s:i, s:I, s:i}", "precedent", 1, "uid", uid, "rows", rows);
+}
+
+static json_t *answer_ping(const struct answer_env *env, struct errbuf *errp)
+{
+	int64_t heartbeat;
+
+	if (store_heartbeat_get(env->store, &heartbeat, errp) < 0)
+		return NULL;
+	return json_pack("{s:i, s:I, s:I}", "precedent", 1, "heartbeat", (json_int_t)heartbeat, "now", (json_int_t)env->now);
+}
+
 /* ---- requests ---- */
 
 static json_t *request_answer(const struct answer_env *env, json_t *request, struct errbuf *errp)
@@ -435,10 +507,14 @@ static json_t *request_answer(const struct answer_env *env, json_t *request, str
 		return answer_show(env, request, errp);
 	if (!strcmp(verb, "accuracy"))
 		return answer_accuracy(env, request, errp);
+	if (!strcmp(verb, "ping"))
+		return answer_ping(env, errp);
 	if (!strcmp(verb, "cost"))
 		return answer_cost(env, request, errp);
 	if (!strcmp(verb, "retrace") && json_is_true(json_object_get(request, "all")))
 		return answer_resume(env, errp);
+	if (!strcmp(verb, "forget") && json_object_get(request, "uid"))
+		return answer_forget_user(env, request, errp);
 	if (!strcmp(verb, "retrace") || !strcmp(verb, "forget"))
 		return answer_change(env, request, verb[0] == 'f', errp);
 	err_set(errp, "unknown request \"%.20s\": is precedentd (version " PRECEDENT_VERSION ") older than this command?",

@@ -277,6 +277,7 @@ static int reply_fill(json_t *reply, struct view *v, json_int_t points, struct e
 	if (accuracy_row_make(v->s, v->n, &all, errp) < 0)
 		return -1;
 	json_object_set_new(reply, "all", row_json(&all));
+	json_object_set_new(json_object_get(reply, "all"), "unseen", json_integer((json_int_t)v->set->unseen));
 	if (points > 0) {
 		json_object_set_new(reply, "candidate_names", names_json(v->set));
 		json_object_set_new(reply, "points", points_json(v, points < POINTS_MAX ? (size_t)points : POINTS_MAX));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/clean_json.h"
+#include "predictor/probe/probes.h"
 #include "predictor/query/answer_cost.h"
 #include "predictor/store/keep.h"
 
@@ -65,6 +66,8 @@ json_t *answer_cost(const struct answer_env *env, json_t *request, struct errbuf
 		json_decref(r.list);
 		return NULL;
 	}
-	return json_pack("{s:i, s:b, s:I, s:o, s:I, s:o}", "precedent", 1, "everybody", everybody, "days", days, "total",
+	/* What a program's probes may cost: this share of its traced run, but at least so many seconds on each candidate. */
+	return json_pack("{s:i, s:b, s:I, s:f, s:f, s:o, s:I, s:o}", "precedent", 1, "everybody", everybody, "days", days, "budget",
+			 env->conf->probe_budget, "budget_least_s", env->conf->probe_seconds + PROBES_LEAST_S, "total",
 			 row_json(&r.total), "rows_n", r.n, "rows", r.list);
 }

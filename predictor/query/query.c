@@ -199,13 +199,16 @@ static int address_connect(const struct addrinfo *ai, int64_t deadline_ms)
 	return -1;
 }
 
+#define HOST_HINT "; if it runs on another host, set ListenHost in precedent.conf"
+
 static int server_connect(const struct query_server *server, int64_t deadline_ms, struct errbuf *errp)
 {
-	struct addrinfo *list = net_address(server->host, server->port, 0, errp), *ai;
+	struct errbuf unknown;
+	struct addrinfo *list = net_address(server->host, server->port, 0, &unknown), *ai;
 	int fd = -1, why = 0;
 
 	if (!list)
-		return err_prefix(errp, "cannot reach precedentd");
+		return err_set(errp, "cannot reach precedentd: %s" HOST_HINT, unknown.text);
 	for (ai = list; ai && fd < 0; ai = ai->ai_next) {
 		fd = address_connect(ai, deadline_ms);
 		if (fd < 0)
@@ -214,7 +217,7 @@ static int server_connect(const struct query_server *server, int64_t deadline_ms
 	freeaddrinfo(list);
 	if (fd < 0)
 		return err_set(errp,
-			       "cannot reach precedentd at %s:%u: %s; is it running? (systemctl status precedentd)",
+			       "cannot reach precedentd at %s:%u: %s; is it running? (systemctl status precedentd)" HOST_HINT,
 			       server->host, server->port, strerror(why));
 	return fd;
 }

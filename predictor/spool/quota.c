@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "predictor/spool/walk.h"
 
 /* An entry of the user's directory, with all that is in it. */
@@ -36,7 +37,7 @@ static void measure(void *arg, int dir, const char *name)
 	struct stat st;
 	int fd;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_uid != q->uid)
+	if (fd_stat_here(dir, name, &st) < 0 || st.st_uid != q->uid)
 		return;
 	q->item->files++;
 	q->item->bytes += (uint64_t)st.st_blocks * 512;
@@ -77,7 +78,7 @@ static void remove_entry(void *arg, int dir, const char *name)
 	struct quota *q = arg;
 	struct stat st;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_uid != q->uid)
+	if (fd_stat_here(dir, name, &st) < 0 || st.st_uid != q->uid)
 		return;
 	if (S_ISDIR(st.st_mode) && q->depth < WALK_DEPTH) {
 		q->depth++;

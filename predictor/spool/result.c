@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/clean.h"
+#include "common/fd.h"
 #include "predictor/spool/result.h"
 
 #define MAGIC "precedent-result 1"
@@ -214,7 +215,7 @@ static int parse_class(struct result *r, char *pos)
 /* What has been seen of a record so far; every key but trace and kernel comes once. */
 enum seen { SEEN_JOB = 1, SEEN_CANDIDATE = 2, SEEN_STATUS = 4, SEEN_REASON = 8, SEEN_CLASS = 16,
 	    SEEN_STARTUP = 32, SEEN_HASH = 64, SEEN_UNPARTIAL = 128, SEEN_INTERPRETED = 256, SEEN_NOISE = 512,
-	    SEEN_WITHOUT_OWN = 1024 /* written by earlier versions */ };
+	    SEEN_WITHOUT_OWN = 1024 /* written by earlier versions */, SEEN_UNSKELETON = 2048 };
 
 static int seen_once(unsigned *seen, unsigned bit, const char *key, struct errbuf *errp)
 {
@@ -250,6 +251,9 @@ static int parse_scalar(struct result *r, const char *key, char *val, unsigned *
 	} else if (!strcmp(key, "unpartial")) {
 		bit = SEEN_UNPARTIAL;
 		rv = parse_text(val, r->unpartial, sizeof(r->unpartial));
+	} else if (!strcmp(key, "unskeleton")) {
+		bit = SEEN_UNSKELETON;
+		rv = parse_text(val, r->unskeleton, sizeof(r->unskeleton));
 	} else if (!strcmp(key, "node_class")) {
 		bit = SEEN_CLASS;
 		rv = parse_class(r, val);
@@ -313,6 +317,9 @@ static int record_check(const struct result *r, unsigned seen, struct errbuf *er
 		return err_set(errp, "node_class, startup_s or hash is missing");
 	if (!r->traces_n)
 		return err_set(errp, "no trace");
+	for (unsigned i = 0; r->unskeleton[0] && i < r->traces_n; i++)
+		if (!r->traces[i].partial.present || r->traces[i].hi_s > 0)
+			return err_set(errp, "unskeleton, but trace %u has seconds of a skeleton, or no partial execution", i);
 	return 0;
 }
 
@@ -428,6 +435,8 @@ int result_format(const struct result *res, struct buf *out, struct errbuf *errp
 	}
 	if (res->unpartial[0])
 		put_text(out, "unpartial", res->unpartial);
+	if (res->unskeleton[0])
+		put_text(out, "unskeleton", res->unskeleton);
 	for (unsigned i = 0; i < res->kernels_n && i < RESULT_MAX_KERNELS; i++)
 		put_fmt(out, "kernel %s %.9g\n", res->kernels[i].name, res->kernels[i].ns_per_unit);
 	if (res->has_noise)
@@ -470,7 +479,7 @@ static int file_slurp(int fd, char *text, size_t size, size_t *len)
 
 int result_read(int dirfd, const char *name, uid_t uid, struct result *res, struct errbuf *errp)
 {
-	int fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd = fd_open_here(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	char *text = NULL;
 	struct stat st;
 	size_t len;

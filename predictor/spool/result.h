@@ -16,6 +16,8 @@
  *   partial <n> whole_s <s> lo_s <s> hi_s <s> ran_s <s>     at most one for each trace, after it
  *   partial_compute <n> traced_s <s> whole_s <s>   the same within mpi_s and whole_s; at most one for each, after it
  *   unpartial <reason>                    why there is no partial execution, though there should be
+ *   unskeleton <reason>                   why no skeleton was run, though the record is ok: no skeleton repeats the program.
+ *                                         skel_s, lo_s, hi_s are 0, and each trace has a partial execution
  *   kernel <name> <ns per unit>
  *   noise <share>                         relative standard deviation of the same work at different times
  *   interpreted <text>                    why the skeleton was not compiled, if it was not
@@ -89,6 +91,7 @@ struct result {
 	double noise; /* relative deviation, at most 10 */
 	char interpreted[301]; /* why the skeleton was not compiled; "": it was */
 	char unpartial[301]; /* "": not asked for, or there */
+	char unskeleton[301]; /* "": the seconds are those of a skeleton */
 	unsigned traces_n, kernels_n;
 	struct result_trace traces[RESULT_MAX_TRACES];
 	struct result_kernel kernels[RESULT_MAX_KERNELS];

@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "predictor/spool/spool.h"
 
 #define LOOK_NAMES  4096 /* names that one look reads: users may make any number */
@@ -25,7 +26,7 @@ static int numbered_open(int parent, uint32_t number, uid_t uid, const char *wha
 	int fd;
 
 	snprintf(name, sizeof(name), "%u", number);
-	fd = openat(parent, name, DIR_FLAGS);
+	fd = fd_open_here(parent, name, DIR_FLAGS);
 	if (fd < 0) {
 		*gap = errno == ENOENT ? missing : SPOOL_UNSAFE;
 		return err_set(errp, "%s: %s", what, strerror(errno));
@@ -68,7 +69,7 @@ static int is_own_file(int dirfd, const char *name, uid_t uid)
 {
 	struct stat st;
 
-	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_uid == uid;
+	return fd_stat_here(dirfd, name, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == uid;
 }
 
 static bool ends_in(const char *name, const char *end)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "predictor/spool/walk.h"
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
@@ -58,7 +59,7 @@ static void sweep_entry(void *arg, int dir, const char *name)
 	struct sweep *s = arg;
 	struct stat st;
 
-	if (!spool_is_leftover(name) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+	if (!spool_is_leftover(name) || fd_stat_here(dir, name, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    st.st_uid != s->uid || (int64_t)st.st_mtime >= s->order->before)
 		return;
 	if (unlinkat(dir, name, 0) == 0) {
@@ -104,7 +105,7 @@ bool walk_is_live(const struct spool_order *order, const char *name)
 
 int walk_open(int parent, const char *name, uid_t uid)
 {
-	int fd = openat(parent, name, DIR_FLAGS);
+	int fd = fd_open_here(parent, name, DIR_FLAGS);
 	struct stat st;
 
 	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != uid)) {

@@ -7,19 +7,84 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "predictor/store/internal.h"
 #include "predictor/store/busy.h"
 #include "predictor/store/probes.h"
 
-/* Read the keys first: the callback of the caller may then write. */
-static int pairs_read(struct store *s, const char *sql, struct store_pair **out, size_t *n, struct errbuf *err)
+/* Reads keys first: the caller may then write. `at` is that of the last row. */
+static int pairs_read(struct store *s, sqlite3_stmt *st, struct store_place *at, size_t max, struct store_pair **out, size_t *n,
+		      struct errbuf *err)
 {
-	sqlite3_stmt *st = store_prepare(s, sql, err);
-	struct store_pair *list = NULL, *more;
+	struct store_pair *list = st ? malloc(max * sizeof(*list)) : NULL;
+	int rc;
+
+	*out = NULL;
+	*n = 0;
+	if (!list) {
+		sqlite3_finalize(st);
+		return st ? err_set(err, "no memory for what is under way") : -1;
+	}
+	while ((rc = store_step(s, st, "cannot read what is under way", err)) == 1 && *n < max) {
+		store_column_key(st, 0, list[*n].key);
+		store_column_text(st, 1, list[*n].candidate, sizeof(list[*n].candidate));
+		at->row = sqlite3_column_int64(st, 2);
+		at->state = sqlite3_column_int64(st, 3);
+		at->updated = sqlite3_column_int64(st, 4);
+		memcpy(at->key, list[*n].key, sizeof(at->key));
+		++*n;
+	}
+	sqlite3_finalize(st);
+	if (rc < 0) {
+		free(list);
+		*n = 0;
+		return -1;
+	}
+	if (*n < max)
+		*at = (struct store_place){0};
+	*out = list;
+	return 0;
+}
+
+int store_busy_probes(struct store *s, struct store_place *at, size_t max, struct store_pair **out, size_t *n, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_prepare(s, "SELECT key, candidate, rowid, 0, 0 FROM probes WHERE state < 2 AND state = 0 AND rowid > ?1"
+					 " ORDER BY rowid LIMIT ?2", err);
+
+	if (st) {
+		sqlite3_bind_int64(st, 1, at->row);
+		sqlite3_bind_int64(st, 2, (int64_t)max);
+	}
+	return pairs_read(s, st, at, max, out, n, err);
+}
+
+int store_busy_programs(struct store *s, struct store_place *at, size_t max, struct store_pair **out, size_t *n, struct errbuf *err)
+{
+	sqlite3_stmt *st;
+
+	_Static_assert(PROGRAM_TRACED == 1 && PROGRAM_BUILDING == 2, "states in the query below");
+	st = store_prepare(s, "SELECT key, '', 0, state, updated FROM programs WHERE state < 3 AND (state, updated, key) > (?1, ?2, ?3)"
+			   " ORDER BY state, updated, key LIMIT ?4", err);
+	if (st) {
+		sqlite3_bind_int64(st, 1, at->key[0] ? at->state : PROGRAM_TRACED);
+		sqlite3_bind_int64(st, 2, at->key[0] ? at->updated : INT64_MIN);
+		if (!at->key[0] || store_bind_key(st, 3, at->key) < 0)
+			sqlite3_bind_zeroblob(st, 3, 0);
+		sqlite3_bind_int64(st, 4, (int64_t)max);
+	}
+	return pairs_read(s, st, at, max, out, n, err);
+}
+
+int store_busy_submitted(struct store *s, struct store_submitted **out, size_t *n, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_prepare(s, "SELECT b.key, b.candidate, coalesce(p.uid, -1) FROM probes b LEFT JOIN programs p ON p.key = b.key"
+					 " WHERE b.state < 2 AND b.state = 1 ORDER BY b.rowid", err);
+	struct store_submitted *list = NULL, *more;
 	size_t cap = 0;
 	int rc;
 
+	_Static_assert(PROBE_SUBMITTED == 1 && PROBE_WAITING == 0, "states in the queries here");
 	*out = NULL;
 	*n = 0;
 	if (!st)
@@ -34,9 +99,9 @@ static int pairs_read(struct store *s, const char *sql, struct store_pair **out,
 			}
 			list = more;
 		}
-		store_column_key(st, 0, list[*n].key);
-		store_column_text(st, 1, list[*n].candidate, sizeof(list[*n].candidate));
-		++*n;
+		store_column_key(st, 0, list[*n].of.key);
+		store_column_text(st, 1, list[*n].of.candidate, sizeof(list[*n].of.candidate));
+		list[(*n)++].uid = (uint32_t)sqlite3_column_int64(st, 2);
 	}
 	sqlite3_finalize(st);
 	if (rc < 0) {
@@ -46,19 +111,6 @@ static int pairs_read(struct store *s, const char *sql, struct store_pair **out,
 	}
 	*out = list;
 	return 0;
-}
-
-int store_busy_probes(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err)
-{
-	return pairs_read(s, "SELECT key, candidate FROM probes WHERE state < 2 ORDER BY updated, key, candidate", out, n,
-			  err);
-}
-
-int store_busy_programs(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err)
-{
-	_Static_assert(PROGRAM_TRACED == 1 && PROGRAM_BUILDING == 2, "states in the query below");
-	return pairs_read(s, "SELECT key, '' FROM programs WHERE state < 3 AND state IN (1, 2) ORDER BY updated, key",
-			  out, n, err);
 }
 
 int store_busy_runs(struct store *s, struct store_run_id **out, size_t *n, struct errbuf *err)
@@ -105,22 +157,6 @@ static int count_of(struct store *s, sqlite3_stmt *st, struct errbuf *err)
 	return n;
 }
 
-int store_busy_submitted(struct store *s, struct errbuf *err)
-{
-	_Static_assert(PROBE_SUBMITTED == 1 && PROBE_WAITING == 0, "states in the queries here");
-	return count_of(s, store_prepare(s, "SELECT count(*) FROM probes WHERE state < 2 AND state = 1", err), err);
-}
-
-int store_busy_submitted_by(struct store *s, uint32_t uid, struct errbuf *err)
-{
-	sqlite3_stmt *st = store_prepare(s, "SELECT count(*) FROM probes b JOIN programs p ON p.key = b.key WHERE b.state < 2"
-					 " AND b.state = 1 AND p.uid = ?1", err);
-
-	if (st)
-		sqlite3_bind_int64(st, 1, uid);
-	return count_of(s, st, err);
-}
-
 int store_busy_again(struct store *s, struct errbuf *err)
 {
 	return count_of(s, store_prepare(s, "SELECT count(*) FROM probes WHERE state < 2 AND result IS NOT NULL", err), err);
@@ -133,7 +169,7 @@ int store_busy_family(struct store *s, const struct store_program *p, struct err
 	if (!p->family[0])
 		return 0;
 	st = store_prepare(s,
-			   "SELECT count(*) FROM programs WHERE state < 3 AND state = 2 AND family = ?1 AND uid = ?2"
+			   "SELECT count(*) FROM programs WHERE +state = 2 AND family = ?1 AND uid = ?2"
 			   " AND nodes = ?3 AND tasks = ?4",
 			   err);
 	if (!st)

@@ -10,16 +10,26 @@ struct store_pair {
 	char key[IDENTITY_KEY_LEN + 1];
 	char candidate[CONF_CANDIDATE_MAX];
 };
+/* Where a walk over a long list goes on. Zeroed: at its beginning. */
+struct store_place {
+	int64_t row, state, updated;
+	char key[IDENTITY_KEY_LEN + 1];
+};
 /*
- * Probes waiting or submitted; programs traced or building (candidate ""). The list is to be freed by the
- * caller.
+ * Probes that wait, programs that are traced or under construction (candidate ""): the next `max` of them, the oldest first. *at
+ * moves on, and is at the beginning again after the last one. The list is to be freed by the caller.
  */
-int store_busy_probes(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err);
-int store_busy_programs(struct store *s, struct store_pair **out, size_t *n, struct errbuf *err);
+int store_busy_probes(struct store *s, struct store_place *at, size_t max, struct store_pair **out, size_t *n, struct errbuf *err);
+int store_busy_programs(struct store *s, struct store_place *at, size_t max, struct store_pair **out, size_t *n, struct errbuf *err);
+/* Probes in the queue: all of them, with their users. The list is to be freed by the caller. */
+struct store_submitted {
+	struct store_pair of;
+	uint32_t uid;
+};
+int store_busy_submitted(struct store *s, struct store_submitted **out, size_t *n, struct errbuf *err);
 /* Runs that have not ended, by name alone. The list is to be freed by the caller. */
 int store_busy_runs(struct store *s, struct store_run_id **out, size_t *n, struct errbuf *err);
-/* How many: probes in the queue; probes that are made again; programs of this one's user, family and shape being probed. */
-int store_busy_submitted(struct store *s, struct errbuf *err);
+/* How many: probes that are made again; programs of this one's user, family and shape being probed. */
 int store_busy_again(struct store *s, struct errbuf *err);
 int store_busy_family(struct store *s, const struct store_program *p, struct errbuf *err);
 #define STORE_META_LAYOUT    "layout."	  /* and the key: layout of the traced job (layout.h) */

@@ -32,6 +32,16 @@ int store_cost_add(struct store *s, int64_t now, uint32_t uid, const char *candi
 	return n < 0 ? -1 : 0;
 }
 
+int store_cost_probes(struct store *s, double *node_s, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_prepare(s, "SELECT coalesce(sum(node_s), 0) FROM probe_costs", err);
+	int rv = st ? store_step(s, st, "cannot add up costs", err) : -1;
+
+	*node_s = rv == 1 ? sqlite3_column_double(st, 0) : 0;
+	sqlite3_finalize(st);
+	return rv == 1 ? 0 : -1;
+}
+
 /*
  * Columns as in struct store_cost. A run counts as limited when its limit was below the user's own in the end; numbers
  * from DURATION_UNSET on are none.

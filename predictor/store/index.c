@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The index beside the store (index_file.h). It tells which programs, families and kin the store does not have. A submission of
- * an unknown program then costs slurmctld neither a transaction nor a lock.
+ * an unknown program then costs slurmctld one transaction: the look at groups of similar runs (groups.c).
  *
  * Invariant: the file with the id that the store holds in meta names every row of any committed state of the store with that
  * id. So names are added before the commit that makes their row visible. If that fails, the same transaction drops the id.

@@ -34,14 +34,15 @@ int store_class_told(struct store *s, const char *candidate, int64_t *when, stru
 #define STORE_STALE_LO 0.8
 #define STORE_STALE_HI 1.25
 
-/* How many probes of the user are in the queue. */
-int store_busy_submitted_by(struct store *s, uint32_t uid, struct errbuf *err);
 int store_probe_drop(struct store *s, const char *key, const char *candidate, struct errbuf *err);
 
 /* ---- cost and saving ---- */
 
 /* A try of a probe has come to an end; candidate "" = a partition. */
 int store_cost_add(struct store *s, int64_t now, uint32_t uid, const char *candidate, double node_s, struct errbuf *err);
+
+/* Node seconds of all probes whose cost is kept. Reads no runs. */
+int store_cost_probes(struct store *s, double *node_s, struct errbuf *err);
 
 struct store_cost {
 	uint32_t uid;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The store's shortened limits: see limits.h. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/duration.h"
 #include "predictor/store/internal.h"
 #include "predictor/store/limits.h"
 
@@ -87,4 +89,44 @@ int store_limits_load(struct store *s, struct store_limit **out, size_t *n, stru
 	free(*out);
 	*out = NULL;
 	return -1;
+}
+
+int store_limits_missed(struct store *s, int64_t since, struct store_limits_missed *out, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_prepare(s, "SELECT coalesce(sum(end_state = 'TIMEOUT'), 0), coalesce(sum(end_state = 'UNKNOWN'), 0),"
+					 " coalesce(max(CASE end_state WHEN 'TIMEOUT' THEN jobid END), 0) FROM runs"
+					 " WHERE submit_time >= ?1 AND limit_min < user_limit_min AND limit_min < ?2 AND user_limit_min <> ?2"
+					 " AND (end_state = 'UNKNOWN' OR (end_state = 'TIMEOUT' AND elapsed_s < 60.0 * user_limit_min))", err);
+	int rv;
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, since);
+	sqlite3_bind_int64(st, 2, DURATION_UNSET);
+	rv = store_step(s, st, "cannot count shortened runs", err);
+	if (rv == 1)
+		*out = (struct store_limits_missed){(uint64_t)sqlite3_column_int64(st, 0), (uint64_t)sqlite3_column_int64(st, 1),
+						    (uint32_t)sqlite3_column_int64(st, 2)};
+	sqlite3_finalize(st);
+	return rv == 1 ? 0 : -1;
+}
+
+/* In the table meta. */
+static const char *const notes[] = {
+	[STORE_LIMITS_STOPPED] = "limits_stopped", [STORE_LIMITS_REFUSED] = "limits_refused", [STORE_LIMITS_RULES] = "limits_rules",
+};
+
+int store_limits_note_get(struct store *s, enum store_limits_note note, char *text, size_t size, struct errbuf *err)
+{
+	return store_meta_get(s, notes[note], text, size, err);
+}
+
+int store_limits_note_set(struct store *s, enum store_limits_note note, const char *text, struct errbuf *err)
+{
+	char before[1024]; /* a longer text is written each time */
+	int rc = store_limits_note_get(s, note, before, sizeof(before), err);
+
+	if (rc < 0 || (rc == 1 && !strcmp(before, text)) || (rc == 0 && !*text))
+		return rc < 0 ? -1 : 0;
+	return *text ? store_meta_set(s, notes[note], text, err) : store_meta_drop(s, notes[note], err);
 }

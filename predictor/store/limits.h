@@ -26,4 +26,23 @@ int store_limit_get(struct store *s, uint32_t jobid, struct store_limit *out, st
 /* All rows by job id; *out is to be freed by the caller. */
 int store_limits_load(struct store *s, struct store_limit **out, size_t *n, struct errbuf *err);
 
+/* Runs with a limit of ours below their user's. */
+struct store_limits_missed {
+	uint64_t cut_short; /* ended by it */
+	uint64_t unseen;    /* nobody saw their end */
+	uint32_t last_job;  /* the highest job id of the first kind; 0: none */
+};
+int store_limits_missed(struct store *s, int64_t since, struct store_limits_missed *out, struct errbuf *err);
+enum store_limits_note {
+	STORE_LIMITS_STOPPED, /* why no limit is lowered (LimitGuard = raise) */
+	STORE_LIMITS_REFUSED, /* slurmctld's reason, if it refused the last limit that precedentd wanted to set */
+	STORE_LIMITS_RULES,   /* rules of the site by which jobs keep their limits */
+};
+#define STORE_LIMITS_ALL "all jobs keep their limits: " /* such a rule begins with it */
+
+/* text "": nothing is to be said. Writes to the store only if the text is new. */
+int store_limits_note_set(struct store *s, enum store_limits_note note, const char *text, struct errbuf *err);
+/* Returns 1 with the text, 0 if there is none, -1 on error. */
+int store_limits_note_get(struct store *s, enum store_limits_note note, char *text, size_t size, struct errbuf *err);
+
 #endif

@@ -142,6 +142,10 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
 	  "CREATE TABLE limits(jobid INTEGER PRIMARY KEY, submit_time INT NOT NULL, asked_min INT NOT NULL,"
 	  " wish_min INT NOT NULL, set_min INT NOT NULL, seen INT NOT NULL, soft INT NOT NULL);"
 	  "ALTER TABLE places ADD COLUMN overtime_min INT NOT NULL DEFAULT 0;",
+    /* 7 -> 8. Groups of similar runs (groups.h), and what they told when a job was submitted. */
+    [7] = "CREATE TABLE groups(id INTEGER PRIMARY KEY, data BLOB NOT NULL, updated INT NOT NULL,"
+	  " uid INT NOT NULL);" /* of an account: of the last run */
+	  "ALTER TABLE runs ADD COLUMN similar TEXT NOT NULL DEFAULT '';",
 };
 
 static int read_number(struct store *s, const char *sql, int *out, struct errbuf *err)

@@ -154,7 +154,7 @@ fail:
 static char *list_program_keys(struct store *s, const struct store_program_filter *f, size_t *n,
 			       struct errbuf *err)
 {
-	sqlite3_stmt *st = store_stmt(s, Q_PROGRAM_LIST, err);
+	sqlite3_stmt *st = store_stmt(s, f->within ? Q_PROGRAM_LATEST : Q_PROGRAM_LIST, err);
 	char *keys = NULL;
 	size_t cap = 0;
 	int rv;
@@ -169,6 +169,8 @@ static char *list_program_keys(struct store *s, const struct store_program_filte
 	}
 	sqlite3_bind_int64(st, 3, f->state_mask);
 	sqlite3_bind_int64(st, 4, f->max ? (int64_t)f->max : -1);
+	if (f->within)
+		sqlite3_bind_int64(st, 5, f->within);
 	while ((rv = store_step(s, st, "cannot list programs", err)) == 1) {
 		if (*n == cap) {
 			char *p = realloc(keys, (cap = cap ? cap * 2 : 64) * (IDENTITY_KEY_LEN + 1));

@@ -51,6 +51,7 @@ struct store_program_filter {
 	const char *family;  /* NULL: any */
 	unsigned state_mask; /* 1 << PROGRAM_NEW | ...; 0: any */
 	unsigned max;	     /* 0: all */
+	unsigned within;     /* searches the programs that changed last, at most this many; 0: all */
 };
 /*
  * Latest change first. The callback returns non-zero to stop; it may write to the store. Returns the number

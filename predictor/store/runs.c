@@ -9,9 +9,10 @@
 #include "predictor/store/internal.h"
 #include "predictor/store/runs.h"
 
-int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err)
+/* Returns the number of rows that changed, -1 on error. */
+static int run_write(struct store *s, enum store_query q, const struct store_run *r, struct errbuf *err)
 {
-	sqlite3_stmt *st = store_stmt(s, Q_RUN_PUT, err);
+	sqlite3_stmt *st = store_stmt(s, q, err);
 
 	if (!st)
 		return -1;
@@ -49,7 +50,18 @@ int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err
 	sqlite3_bind_double(st, 30, r->pred_scale > 0 ? r->pred_scale : 1);
 	store_bind_text(st, 31, r->weighed);
 	sqlite3_bind_int64(st, 32, r->array_task);
-	return store_run_stmt(s, st, "cannot write a run", err) < 0 ? -1 : 0;
+	store_bind_text(st, 33, r->similar);
+	return store_run_stmt(s, st, "cannot write a run", err);
+}
+
+int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err)
+{
+	return run_write(s, Q_RUN_PUT, r, err) < 0 ? -1 : 0;
+}
+
+int store_run_add(struct store *s, const struct store_run *r, struct errbuf *err)
+{
+	return run_write(s, Q_RUN_ADD, r, err);
 }
 
 static void read_run(sqlite3_stmt *st, struct store_run *r)
@@ -88,6 +100,7 @@ static void read_run(sqlite3_stmt *st, struct store_run *r)
 	r->pred_scale = sqlite3_column_double(st, 29);
 	store_column_text(st, 30, r->weighed, sizeof(r->weighed));
 	r->array_task = (uint32_t)sqlite3_column_int64(st, 31);
+	store_column_text(st, 32, r->similar, sizeof(r->similar));
 }
 
 static int finish_get(struct store *s, sqlite3_stmt *st, struct store_run *r, struct errbuf *err)

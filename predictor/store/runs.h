@@ -35,9 +35,12 @@ struct store_run {
 	int pred_kind;	   /* enum estimate_kind of the prediction; -1 = not known */
 	double pred_scale; /* what the half widths of the evidence were multiplied by (predictor/estimate/interval_calibration.h) */
 	char weighed[COMMENT_AT_MAX]; /* struct job_comment's at */
+	char similar[COMMENT_SIMILAR_MAX]; /* struct job_comment's similar */
 };
 /* Insert or replace by (jobid, submit_time). */
 int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err);
+/* Insert if there is no run of that (jobid, submit_time). Returns 1, 0 if there is one, -1 on error. */
+int store_run_add(struct store *s, const struct store_run *r, struct errbuf *err);
 /* The latest run of that job id: 1 found, 0 none. */
 int store_run_get(struct store *s, uint32_t jobid, struct store_run *r, struct errbuf *err);
 /* A run by name. */

@@ -20,6 +20,10 @@
 
 static _Thread_local enum store_fault last_fault;
 
+#define RUN_VALUES                                                                                                                    \
+	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25,"         \
+	" ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33"
+
 static const char *const queries[Q_N] = {
     [Q_BEGIN] = "BEGIN IMMEDIATE",
     [Q_BEGIN_READ] = "BEGIN",
@@ -49,6 +53,9 @@ static const char *const queries[Q_N] = {
     [Q_PROGRAM_DROP] = "DELETE FROM programs WHERE key = ?1",
     [Q_PROGRAM_LIST] = "SELECT key FROM programs WHERE (?1 < 0 OR uid = ?1) AND (?2 IS NULL OR family = ?2)"
 		       " AND (?3 = 0 OR (1 << state) & ?3) ORDER BY updated DESC, key LIMIT ?4",
+    [Q_PROGRAM_LATEST] = "SELECT key FROM (SELECT key, uid, family, state, updated FROM programs ORDER BY updated DESC LIMIT ?5)"
+			 " WHERE (?1 < 0 OR uid = ?1) AND (?2 IS NULL OR family = ?2) AND (?3 = 0 OR (1 << state) & ?3)"
+			 " ORDER BY updated DESC, key LIMIT ?4",
     [Q_ESTIMATE_PUT] = "INSERT OR REPLACE INTO estimates VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [Q_ESTIMATE_DROP] = "DELETE FROM estimates WHERE key = ?1 AND candidate = ?2",
     [Q_ESTIMATE_DROP_ALL] = "DELETE FROM estimates WHERE key = ?1",
@@ -74,9 +81,8 @@ static const char *const queries[Q_N] = {
 			 " ORDER BY key, candidate",
     [Q_PROBE_DROP_ALL] = "DELETE FROM probes WHERE key = ?1",
     [Q_BASE_DROP] = "DELETE FROM probe_bases WHERE key = ?1",
-    [Q_RUN_PUT] =
-	"INSERT OR REPLACE INTO runs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
-	" ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32)",
+    [Q_RUN_PUT] = "INSERT OR REPLACE INTO runs VALUES(" RUN_VALUES ")",
+    [Q_RUN_ADD] = "INSERT OR IGNORE INTO runs VALUES(" RUN_VALUES ")",
     [Q_RUN_GET] = "SELECT * FROM runs WHERE jobid = ?1 AND submit_time = ?2",
     [Q_RUN_GET_LAST] = "SELECT * FROM runs WHERE jobid = ?1 ORDER BY submit_time DESC LIMIT 1",
     [Q_RUN_PAST] = "SELECT elapsed_s, CASE WHEN pred_candidate = ?2 THEN pred_s ELSE 0 END FROM runs"
@@ -86,6 +92,8 @@ static const char *const queries[Q_N] = {
 		   " end_state = 'TIMEOUT' FROM runs WHERE (?1 < 0 OR uid = ?1) AND (?2 IS NULL OR key = ?2)"
 		   " AND submit_time >= ?3 AND pred_s > 0 AND elapsed_s > 0 AND candidate = pred_candidate"
 		   " AND end_state IN ('COMPLETED', 'TIMEOUT') ORDER BY candidate",
+    [Q_GROUPS_GET] = "SELECT id, data FROM groups WHERE id IN (?1, ?2, ?3, ?4, ?5)",
+    [Q_GROUP_PUT] = "INSERT OR REPLACE INTO groups VALUES(?1, ?2, ?3, ?4)",
     [Q_TRIAL_PUT] = "INSERT OR REPLACE INTO trials VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     [Q_TRIAL_GET] = "SELECT * FROM trials WHERE name = ?1",
 };

@@ -19,7 +19,7 @@
 #include "common/errbuf.h"
 #include "common/identity.h"
 
-#define STORE_SCHEMA_VERSION 7
+#define STORE_SCHEMA_VERSION 8
 #define STORE_ESTIMATES_MAX  CONF_CANDIDATES_MAX
 #define STORE_REASON_MAX     304
 #define STORE_RESULT_MAX     65536
@@ -91,6 +91,10 @@ int store_partition_get(struct store *s, const char *name, struct store_partitio
  * A small named value ("" when there is none); 1 found, 0 none. For cursors of the daemon; names of at most
  * 63 bytes.
  */
+/* Lists of uids for Only (struct only_uids). */
+#define STORE_ONLY_USERS    "only.users"
+#define STORE_ONLY_DEFAULTS "only.defaults"
+
 int store_meta_set(struct store *s, const char *name, const char *value, struct errbuf *err);
 int store_meta_get(struct store *s, const char *name, char *value, size_t size, struct errbuf *err);
 int store_meta_drop(struct store *s, const char *name, struct errbuf *err);

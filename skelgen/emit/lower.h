@@ -22,6 +22,8 @@ struct emit {
 	const struct skel_plan *plan;
 	const struct compute_profile *profile;     /* what the gaps consist of */
 	const struct skel_buffered *buffered; /* sends that rely on buffers; may be NULL */
+	const struct pieces *pieces; /* of the run, if this is an excerpt; else NULL */
+	uint64_t events;     /* of the whole run */
 	const struct skel_emit_options *opt;
 	struct emit_data *data;
 	struct code_arrays array; /* file-scope arrays and sets */

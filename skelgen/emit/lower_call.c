@@ -337,7 +337,7 @@ int lower_call(struct leaf_ctx *c, struct code *out, const char **why)
 		for (const char *part = t.parts; *part != '\0'; part++)
 			if (!lower_buffer_part(c, *part, out) && !lower_win_part(c, *part, out))
 				put_part(c, *part, out);
-		code_call(out, t.call);
+		code_call(out, c->e->pieces != NULL && c->leaf->fn == FN_MPI_Pcontrol ? "skel_piece" : t.call);
 		return 1;
 	}
 	if (f->cls == TC_LOCAL || f->cls == TC_INIT || f->cls == TC_FINALIZE)

@@ -2,6 +2,7 @@
 /* Walks the tree and appends statements. Neighbours with the same rank set share one condition. */
 #include "skelgen/emit/lower_tree.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -360,10 +361,38 @@ static void lower_children(struct emit *e, const struct skel_node *n)
 	}
 }
 
+/* Kinds and traced times (us) of the pieces, and the traced times of the kinds (ms). */
+static void put_pieces(struct emit *e)
+{
+	const struct pieces *p = e->pieces;
+	int64_t *kind = calloc(p->n + 1u, sizeof *kind), *us = calloc(p->n + 1u, sizeof *us), ms[PIECE_KINDS_MAX];
+
+	if (kind == NULL || us == NULL) {
+		e->no_memory = true;
+		goto done;
+	}
+	for (uint32_t i = 0; i < p->n; i++) {
+		kind[i] = p->kind[i];
+		us[i] = llround(fmin(p->ns[i] * 1e-3, INT32_MAX));
+	}
+	for (uint32_t c = 0; c < p->n_kind; c++)
+		ms[c] = llround(fmin(p->kind_ns[c] * 1e-6, INT32_MAX));
+	code_comment(&e->body, "%u pieces of the run, of %u kinds.", p->n, p->n_kind);
+	code_int(&e->body, emit_data_array(e->data, kind, p->n));
+	code_int(&e->body, emit_data_array(e->data, us, p->n));
+	code_int(&e->body, emit_data_array(e->data, ms, p->n_kind));
+	code_do(&e->body, "skel_pieces");
+done:
+	free(kind);
+	free(us);
+}
+
 int lower_tree(struct emit *e)
 {
 	if (lower_io_prepare(e) != 0)
 		return -1;
+	if (e->pieces != NULL)
+		put_pieces(e);
 	if (skel_plan_shares_gaps(e->plan)) {
 		code_comment(&e->body, "Of what takes longer than %g s, %.3g %% runs.", e->plan->gap_least_ns * 1e-9,
 			     100 * e->plan->gap_share);

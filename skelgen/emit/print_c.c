@@ -3,6 +3,9 @@
  * C from operations. ops_check has accepted the operations: each has its operands, and expressions are at most
  * OPS_MAX_DEPTH deep. Operations compute with 64 bits, C with the width of its types. A product that becomes a 64-bit
  * parameter is therefore printed with a cast.
+ *
+ * The time of a compiler grows faster than the length of a function. Statements longer than PART_BYTES become a part: a
+ * function of their own.
  */
 #include "skelgen/emit/print_c.h"
 
@@ -28,6 +31,9 @@ static const char *const tables[OPS_TABLE_N] = {"comm", "type", "win", "req", "m
 
 #define NONE UINT32_MAX
 
+/* About 1,200 lines. Of a source of 40,000 lines, gcc -O2 compiles parts of this length in 3 s, one function in over 200 s. */
+#define PART_BYTES 40000
+
 /* An operation of the present statement's expressions. */
 struct node {
 	const uint64_t *word;
@@ -44,7 +50,11 @@ struct printer {
 	uint32_t n, cap, top;    /* top of the stack */
 	int depth;               /* of tabs */
 	struct text line, end;
-	struct text *out;
+	struct text *out;        /* the body of run() */
+	size_t begin[OPS_MAX_DEPTH + 2]; /* of the block at each depth: where its statements begin that are in no part */
+	int values;              /* depth of the block whose v the statements use; 0: they are in none */
+	unsigned n_part;
+	struct text part;        /* functions that run() calls */
 };
 
 /* ---- expressions ---- */
@@ -334,12 +344,56 @@ static void put_statement(struct printer *p, size_t i)
 	p->top = NONE;
 }
 
-static void put_run(struct printer *p)
+/* Lines with `depth` tabs less. */
+static void put_shifted(struct text *to, const char *from, int depth)
+{
+	while (*from != '\0') {
+		int length = (int)strcspn(from, "\n");
+		int tabs = (int)strspn(from, "\t");
+
+		tabs = tabs < depth ? tabs : depth;
+		text_put(to, "%.*s\n", length - tabs, from + tabs);
+		from += length + (from[length] == '\n');
+	}
+}
+
+/* The statements of the present block, if they are long, as a function. An else must follow its block. */
+static void part_cut(struct printer *p, size_t next)
+{
+	size_t *begin = &p->begin[p->depth];
+	bool before_else = next < p->file->n_code && OPS_OP(p->file->code[next]) == OPS_ELSE;
+
+	if (p->values > 0 || before_else || p->out->failed || p->out->len - *begin < PART_BYTES)
+		return;
+	text_put(&p->part, "static __attribute__((noinline)) void part%u(int rank, int size)\n{\n\t(void)rank;\n\t(void)size;\n",
+		 p->n_part);
+	put_shifted(&p->part, p->out->data + *begin, p->depth - 1);
+	text_put(&p->part, "}\n\n");
+	p->out->len = *begin;
+	text_line(p->out, p->depth, "part%u(rank, size);", p->n_part++);
+	*begin = p->out->len;
+}
+
+/* After a statement: it began a block, or is whole. */
+static void statement_end(struct printer *p, size_t i)
+{
+	unsigned op = OPS_OP(p->file->code[i]);
+
+	if (op == OPS_VALUES && p->values == 0)
+		p->values = p->depth;
+	if (p->depth < p->values)
+		p->values = 0;
+	if (op == OPS_DO || op == OPS_SET_TYPE || op == OPS_END)
+		part_cut(p, i + 1);
+	else
+		p->begin[p->depth] = p->out->len;
+}
+
+static void put_body(struct printer *p)
 {
 	const uint64_t *code = p->file->code;
 	size_t begin = 0; /* of the statement */
 
-	text_put(p->out, "static void run(int rank, int size)\n{\n\t(void)rank;\n\t(void)size;\n");
 	for (size_t i = 0; i < p->file->n_code && !p->out->failed; i++) {
 		unsigned op = OPS_OP(code[i]);
 
@@ -350,10 +404,20 @@ static void put_run(struct printer *p)
 		}
 		comments_before(p, begin);
 		put_statement(p, i);
+		statement_end(p, i);
 		begin = i + 1;
 	}
 	comments_before(p, begin);
-	text_put(p->out, "}\n\n");
+}
+
+static void put_run(struct printer *p, struct text *out)
+{
+	put_body(p);
+	text_put(out, "%sstatic void run(int rank, int size)\n{\n\t(void)rank;\n\t(void)size;\n%s}\n\n", text_get(&p->part),
+		 text_get(p->out));
+	out->failed |= p->part.failed || p->out->failed;
+	text_free(&p->part);
+	text_free(p->out);
 }
 
 /* ---- declarations ---- */
@@ -437,8 +501,9 @@ static void put_main(const struct ops_file *f, struct text *out)
 
 void print_c(const struct ops_file *file, const struct program *program, struct text *out)
 {
+	struct text body = {.len = 0};
 	struct printer p = {.file = file, .code = &program->code, .n_named = program->n_named, .top = NONE, .depth = 1,
-			    .out = out};
+			    .out = &body};
 
 	put_fields(file, out);
 	for (uint32_t i = 0; i < p.n_named; i++)
@@ -448,7 +513,7 @@ void print_c(const struct ops_file *file, const struct program *program, struct 
 			put_ints(file, i, out);
 	if (p.n_named > 0)
 		text_put(out, "\n");
-	put_run(&p);
+	put_run(&p, out);
 	put_main(file, out);
 	out->failed |= p.line.failed || p.end.failed;
 	free(p.node);

@@ -96,7 +96,7 @@ static void put_passed(const struct passed *p, struct text *out)
 	if (p->n == 0)
 		return;
 	text_put(out, "\nPassed through by the recorder, not reproduced%s:\n",
-		 p->communicates ? " (some of them move data: confidence is halved)" : "");
+		 p->communicates ? " (some of them move data: this halves what counts as reproduced)" : "");
 	for (uint32_t i = 0; i < p->n; i++) {
 		text_put(out, "  ");
 		text_put_clean(out, p->name[i]);
@@ -145,9 +145,17 @@ void emit_report(struct emit *e, double confidence, struct text *out)
 		text_put_clean(out, trace_predicted(e->tree->trace));
 	}
 	text_put(out, "\nranks %u\ncalls %llu, written as %llu\n", e->tree->n_ranks,
-		 (unsigned long long)e->times->events, (unsigned long long)skel_tree_length(e->tree));
-	text_put(out, "traced time %.3f s, planned run time %.3f s\nconfidence %.3f\n", e->plan->full_s,
+		 (unsigned long long)e->events, (unsigned long long)skel_tree_length(e->tree));
+	if (e->pieces != NULL)
+		text_put(out, "of them %llu calls in %u pieces of %u kinds are run\n", (unsigned long long)e->pieces->events, e->pieces->n,
+			 e->pieces->n_kind);
+	text_put(out, "traced time %.3f s, planned run time %.3f s\nreproduced %.3f of the traced time\n", e->plan->full_s,
 		 e->plan->predicted_s, confidence);
+	if (trace_unsampled(e->tree->trace)) {
+		text_put(out, "\nThe skeleton computes with the default mix of kernels, as nothing was sampled:\n");
+		text_put_clean(out, trace_unsampled(e->tree->trace));
+		text_put(out, "\n");
+	}
 	if (e->times->delayed_most_ns > SKEL_DELAYED_LEAST * e->times->wall_ns)
 		text_put(out, "\nWhile a rank was ready to compute others had its processor, up to %.3f s of a rank's time (mean %.3f s).\n"
 			      "The skeleton's computations are without that: where ranks share processors they wait again.\n",
@@ -161,7 +169,7 @@ void emit_report(struct emit *e, double confidence, struct text *out)
 		text_put(out, "  of every computation between two calls longer than %g s, %.3g %% run, at least %g s\n",
 			 e->plan->gap_least_ns * 1e-9, 100 * e->plan->gap_share, e->plan->gap_least_ns * 1e-9);
 	else if (e->plan->n_cut == 0)
-		text_put(out, "  none is cut: the skeleton runs as long as the program\n");
+		text_put(out, e->pieces != NULL ? "  none is cut\n" : "  none is cut: the skeleton runs as long as the program\n");
 	if (e->tree->wildcards->open > 0)
 		text_put(out, "\n%llu receives keep MPI_ANY_SOURCE or MPI_ANY_TAG: the trace does not say what they got\n",
 			 (unsigned long long)e->tree->wildcards->open);

@@ -46,7 +46,7 @@ static void put_head(struct emit *e, struct text *out)
 		 " * It stands for %llu calls and %.3f s, and runs for about %.3f s. Made by precedent; see report.txt.\n"
 		 " * Values that are not in the source are in skel.c.data.\n */\n"
 		 "#include \"skelgen/runtime/skel.h\"\n\n",
-		 (unsigned long long)e->times->events, e->plan->full_s, e->plan->predicted_s);
+		 (unsigned long long)e->events, e->plan->full_s, e->plan->predicted_s);
 	if (e->mpi4 != NULL)
 		text_put(out, "#if MPI_VERSION < 4\n"
 			      "#error \"the program calls %s, which this MPI library does not have\"\n#endif\n\n",
@@ -86,7 +86,7 @@ static void fields_set(const struct emit *e, double confidence, struct program *
 	field[OPS_F_thread_level] = level < 4 ? level : 0;
 	program_real(p, OPS_F_traced_s, code_rounded(e->plan->full_s, 9));
 	program_real(p, OPS_F_confidence, code_rounded(confidence, 4));
-	program_real(p, OPS_F_events, (double)e->times->events);
+	program_real(p, OPS_F_events, (double)e->events);
 }
 
 /* The whole as operations, and C printed from them; p holds the fields and the values. -1 with the reason in err. */
@@ -200,7 +200,17 @@ done:
 	return rv;
 }
 
-static int compose(struct emit *e, const char *dir, double *confidence, struct errbuf *err)
+static uint32_t lines_count(const struct text *t)
+{
+	uint32_t n = 0;
+
+	for (const char *c = text_get(t); (c = strchr(c, '\n')) != NULL; c++)
+		n++;
+	return n;
+}
+
+/* dir: NULL to write nothing. */
+static int compose(struct emit *e, const char *dir, struct skel_emit_report *out, struct errbuf *err)
 {
 	struct text source = {.len = 0}, makefile = {.len = 0}, report = {.len = 0};
 	struct program p = {.n_data = 0};
@@ -210,14 +220,14 @@ static int compose(struct emit *e, const char *dir, double *confidence, struct e
 
 	if (lower_tree(e) != 0 || (data = emit_data_finish(e->data, &words)) == NULL)
 		goto no_memory;
-	*confidence = emit_confidence(e);
+	*out = (struct skel_emit_report){.calls = e->tree->n_leaf, .confidence = emit_confidence(e)};
 	p.data = data;
 	p.n_data = words;
-	fields_set(e, *confidence, &p);
+	fields_set(e, out->confidence, &p);
 	if (put_program(e, &p, &ops, &n_ops, &source, err) != 0)
 		goto done;
 	put_makefile(e, &makefile);
-	emit_report(e, *confidence, &report);
+	emit_report(e, out->confidence, &report);
 	if (source.failed || makefile.failed || report.failed || e->no_memory)
 		goto no_memory;
 	struct out_file files[N_FILES] = {
@@ -228,7 +238,8 @@ static int compose(struct emit *e, const char *dir, double *confidence, struct e
 		{.name = "skel.c", .data = source.data, .size = source.len},
 	};
 
-	rv = files_write(files, dir, err);
+	out->lines = lines_count(&source);
+	rv = dir != NULL ? files_write(files, dir, err) : 0;
 	goto done;
 no_memory:
 	err_set(err, "no memory to write the skeleton of %u ranks", e->tree->n_ranks);
@@ -241,12 +252,12 @@ done:
 	return rv;
 }
 
-int skel_emit_c(const struct skel_planned *in, const char *dir, const struct skel_emit_options *options, struct errbuf *err)
+static int emit(const struct skel_planned *in, const char *dir, const struct skel_emit_options *options,
+		struct skel_emit_report *out, struct errbuf *err)
 {
 	const struct skel_tree *tree = in->tree;
 	struct emit e = {.tree = tree, .times = in->times, .plan = in->plan, .profile = in->profile, .buffered = in->buffered,
-			 .opt = options, .max_slot = -1};
-	double confidence = 0;
+			 .pieces = in->pieces, .events = in->events, .opt = options, .max_slot = -1};
 	int rv = -1;
 
 	e.data = emit_data_create(tree->n_ranks);
@@ -256,9 +267,7 @@ int skel_emit_c(const struct skel_planned *in, const char *dir, const struct ske
 		goto done;
 	}
 	emit_data_mixes(e.data, e.profile);
-	rv = compose(&e, dir, &confidence, err);
-	if (rv == 0 && options->report != NULL)
-		*options->report = (struct skel_emit_report){tree->n_leaf, confidence};
+	rv = compose(&e, dir, out, err);
 done:
 	emit_data_destroy(e.data);
 	free(e.type_used);
@@ -269,4 +278,26 @@ done:
 	code_free(&e.body);
 	text_free(&e.notes);
 	return rv;
+}
+
+int skel_emit_c(const struct skel_planned *in, const char *dir, const struct skel_emit_options *options, struct errbuf *err)
+{
+	struct skel_emit_report report;
+
+	if (emit(in, dir, options, &report, err) != 0)
+		return -1;
+	if (options->report != NULL)
+		*options->report = report;
+	return 0;
+}
+
+int skel_emit_lines(const struct skel_planned *in, uint32_t *lines, struct errbuf *err)
+{
+	static const struct skel_emit_options none;
+	struct skel_emit_report report;
+
+	if (emit(in, NULL, &none, &report, err) != 0)
+		return -1;
+	*lines = report.lines;
+	return 0;
 }

@@ -7,6 +7,7 @@
 #define PRECEDENT_SKELGEN_EMIT_SKELETON_H
 
 #include "common/errbuf.h"
+#include "skelgen/pieces/pieces.h"
 #include "skelgen/plan/plan.h"
 #include "skelgen/profile/compute_profile.h"
 #include "skelgen/simulate/mpi_sim.h"
@@ -20,10 +21,12 @@ struct skel_planned {
 	const struct compute_profile *profile;
 	const struct skel_plan *plan;
 	const struct skel_buffered *buffered; /* sends that rely on buffers, for the report; may be NULL */
+	const struct pieces *pieces;  /* of the run that the tree is an excerpt of; NULL: it is the whole run */
+	uint64_t events;              /* of the whole run */
 };
 
 struct skel_emit_report {
-	uint32_t calls;          /* in the source */
+	uint32_t calls, lines;   /* in the source */
 	double confidence;       /* share of the traced time that the skeleton reproduces, 0 .. 1 */
 };
 
@@ -43,5 +46,7 @@ struct skel_emit_options {
 /* Write the files of the skeleton to dir, which is created if it does not exist. Each file is written under a temporary
  * name first. On failure, the files of an earlier skeleton are unchanged and no file of this skeleton is left. */
 int skel_emit_c(const struct skel_planned *in, const char *dir, const struct skel_emit_options *options, struct errbuf *err);
+/* Lines of the skeleton's source; nothing is written. Returns 0, or -1 with the reason. */
+int skel_emit_lines(const struct skel_planned *in, uint32_t *lines, struct errbuf *err);
 
 #endif

@@ -83,6 +83,10 @@ out:
 	return rv;
 }
 
+/* For parts of many candidates' trees. The merge finds what segments have in common, and the stretches between the regions of
+ * the best tree are folded anew by their shapes. */
+static const struct contract_options greedy = {.without_search = true};
+
 /* Events from .. to - 1, contracted. */
 static int build_events(struct builder *b, uint64_t from, uint64_t to, struct node_list *out)
 {
@@ -91,7 +95,7 @@ static int build_events(struct builder *b, uint64_t from, uint64_t to, struct no
 
 	if (from >= to)
 		return 0;
-	if (contract_symbols(b->f->stream + from, to - from, NULL, &t, b->f->err) < 0)
+	if (contract_symbols(b->f->stream + from, to - from, &greedy, &t, b->f->err) < 0)
 		return -1;
 	for (uint32_t i = 0; rv == 0 && i < t.n_top; i++)
 		rv = build_copy(b, &t, NULL, t.child[t.top_first + i], out);
@@ -236,7 +240,7 @@ static struct merge_node *grow_kind(struct finder *f, struct merge *m, const str
 	struct merge_node *root;
 	struct contract_tree t;
 
-	if (contract_symbols(segment_events(f, c, segment), segment_length(c, segment), NULL, &t, f->err) < 0)
+	if (contract_symbols(segment_events(f, c, segment), segment_length(c, segment), &greedy, &t, f->err) < 0)
 		return NULL;
 	root = merge_grow(m, &t, f->key, kind);
 	contract_tree_free(&t);

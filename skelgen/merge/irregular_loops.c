@@ -19,6 +19,7 @@
 #define OCCURRENCES_MIN 8
 #define TOKENS_MAX      (1u << 22)
 #define TRIES_MAX       10 /* candidates that are built */
+#define BUILT_MAX       (1u << 22) /* events after which no more are built: of streams up to 400,000 events, TRIES_MAX are */
 #define LOOKS_MAX       48 /* candidates that are cut into segments */
 #define KINDS_AT_FIRST  32 /* most kinds: these and one more for every KINDS_SHARE segments, so that segments repeat */
 #define KINDS_SHARE     4
@@ -358,6 +359,16 @@ static double score(uint64_t cost, uint32_t n_segment)
 	return (double)cost / (1 + log2(n_segment) / ITERATIONS_BONUS);
 }
 
+/* Events that segments_build() contracts: one segment of each kind, and the stream outside of the segments. */
+static uint64_t events_contracted(const struct cut *c)
+{
+	uint64_t n = c->at[c->start[0]] + c->at[c->n] - c->end;
+
+	for (uint32_t k = 0; k < c->n_kind; k++)
+		n += segment_length(c, c->first[k]);
+	return n;
+}
+
 /* Build the candidate's tree and keep it when it is the best. */
 static int try_candidate(struct finder *f, const struct candidate *cand)
 {
@@ -371,6 +382,7 @@ static int try_candidate(struct finder *f, const struct candidate *cand)
 		rv = c.failed ? err_set(f->err, "no memory") : 0;
 		goto out;
 	}
+	f->built += events_contracted(&c);
 	rv = segments_build(f, &c, &tree, &notes);
 	if (rv == 0 && count_slots(&tree, tree.top_first, tree.n_top) / SLOTS_FACTOR <= tree.n_events)
 		rv = price(f, &tree, notes, f->cost - 1, &cost);
@@ -412,7 +424,7 @@ static int try_candidates(struct finder *f, uint32_t n)
 		uint32_t tries = 0;
 
 		for (uint32_t i = 0; i < n && tries < TRIES_MAX; i++) {
-			if (f->cand[i].estimate >= f->cost)
+			if (f->cand[i].estimate >= f->cost || f->built >= BUILT_MAX)
 				break;
 			if (!any && f->cand[i].begin != *f->preferred)
 				continue;
@@ -475,6 +487,7 @@ static int fold_region(struct finder *f, bool *better)
 	sort_candidates(f);
 	if (look_at_candidates(f, &n) < 0)
 		goto out;
+	f->built = 0;
 	f->best_cost = f->cost;
 	f->best_score = (double)f->cost;
 	rv = try_candidates(f, n);

@@ -449,6 +449,193 @@ static void finish(struct loops *out, const struct walk *w)
 	out->share = inside;
 }
 
+/* ---- runs of too many items: the outermost loop, by a sample ---- */
+
+#define SAMPLE       (1u << 14) /* calls in the middle of the run: contracting them takes 25 MiB and 0.25 s at most */
+#define SAMPLE_TURNS 4	        /* least iterations of a loop in the sample */
+#define SAMPLE_CUT   2	        /* iterations at the ends of the sample */
+#define SAMPLE_SHARE 0.5	/* of the sample that the loop covers at least: only one loop can */
+
+/* The calls in the middle of a rank, as a rank of its own, which borrows the definitions. */
+static int take_sample(const struct trace_rank *k, struct trace_rank *out, struct errbuf *err)
+{
+	struct fold *fold = fold_create();
+	struct folded_iter it;
+	struct buf raw = {0};
+	uint32_t sym;
+	int rv;
+
+	*out = (struct trace_rank){.present = true, .defs = k->defs};
+	if (fold)
+		folded_seek(&it, &k->events, (k->events.length - SAMPLE) / 2);
+	for (uint32_t i = 0; fold && i < SAMPLE && folded_next(&it, &sym); i++)
+		fold_push(fold, sym);
+	rv = !fold || fold_encode(fold, &raw) < 0 ? err_set(err, "no memory for a sample of the calls") : 0;
+	if (rv == 0)
+		rv = folded_decode(&(struct rdbuf){.data = raw.data, .len = raw.len}, k->defs.sigs.n, &out->events, err);
+	buf_free(&raw);
+	fold_destroy(fold);
+	return rv;
+}
+
+/* The calls of each shape in the sample. */
+struct shape_use {
+	uint64_t n, first, last; /* calls, and the places of the first and the last one */
+	bool inside;             /* the loop */
+};
+
+static struct shape_use *shapes_used(const struct form *f, const struct folded *events)
+{
+	struct shape_use *use = calloc(f->map.n_shape + 1u, sizeof(*use));
+	struct folded_iter it;
+	uint32_t sym;
+
+	folded_begin(&it, events);
+	for (uint64_t i = 0; use && i < events->length && folded_next(&it, &sym); i++) {
+		struct shape_use *u = &use[f->map.of_sym[sym]];
+
+		if (!u->n++)
+			u->first = i;
+		u->last = i;
+	}
+	return use;
+}
+
+static void mark_inside(const struct form *f, uint32_t node, struct shape_use *use)
+{
+	const struct contract_node *n = &f->tree.node[node];
+
+	if (n->kind == CONTRACT_LEAF)
+		use[n->symbol].inside = true;
+	for (uint32_t i = 0; n->kind == CONTRACT_LOOP && i < n->n_children; i++)
+		mark_inside(f, f->tree.child[n->first + i], use);
+}
+
+/* The call that each iteration of the outermost loop makes exactly once, and that is made nowhere else but in the iterations that
+ * the sample cuts. Returns its shape, or LOOPS_NONE; *loop: the loop's node. */
+static uint32_t find_delimiter(const struct form *f, const struct shape_use *use, uint32_t *loop)
+{
+	const struct contract_tree *t = &f->tree;
+
+	for (uint32_t i = 0; i < t->n_top; i++) {
+		const struct contract_node *n = &t->node[*loop = t->child[t->top_first + i]];
+
+		for (uint32_t k = 0; n->kind == CONTRACT_LOOP && k < n->n_children; k++) {
+			uint32_t c = t->child[n->first + k];
+			const struct segment_note *note = note_of(f, c);
+			const struct shape_use *u = &use[t->node[c].kind == CONTRACT_LEAF ? t->node[c].symbol : 0];
+
+			if (t->node[c].kind == CONTRACT_LEAF && !(note && note->kinds) && n->count >= SAMPLE_TURNS &&
+			    u->n >= n->count && u->n <= n->count + SAMPLE_CUT &&
+			    (double)(u->last - u->first) >= SAMPLE_SHARE * SAMPLE)
+				return t->node[c].symbol;
+		}
+	}
+	return LOOPS_NONE;
+}
+
+static void set_mark(struct walk *w, const struct mark *m)
+{
+	w->event = m->event;
+	w->untimed = m->untimed;
+	w->now_ns = m->ns;
+	w->mpi_ns = m->mpi_ns;
+}
+
+/* Cuts the whole run at each delimiter. The last iteration ends with the last call that the loop has. */
+static int cut_run(struct walk *w, const struct shape_use *use, uint32_t delimiter)
+{
+	struct mark from = {0}, last = {0};
+	struct loop *l = w->loop;
+	struct trace_event ev;
+	bool known;
+	int rv = 0;
+
+	while (rv == 0 && trace_iter_next(w->events, &ev, &known)) {
+		uint32_t shape = w->form->map.of_sym[ev.sym];
+
+		if (shape == delimiter) {
+			if (l->executions)
+				rv = end_iteration(w, 0, &from);
+			from = mark_now(w);
+			if (!l->executions++) {
+				l->first_event = w->event;
+				l->t0_ns = w->now_ns;
+			}
+		}
+		w->event++;
+		w->untimed += !known;
+		w->now_ns += (double)ev.gap_ns + (double)ev.dur_ns;
+		w->mpi_ns += (double)ev.dur_ns;
+		if (use[shape].inside)
+			last = mark_now(w);
+	}
+	if (rv == 0 && l->executions) {
+		struct mark end = mark_now(w);
+
+		set_mark(w, &last);
+		rv = end_iteration(w, 0, &from);
+		l->end_event = w->event;
+		l->t1_ns = w->now_ns;
+		l->turns_min = l->turns_max = l->iterations;
+		set_mark(w, &end);
+	}
+	return rv == 0 ? keep_turn(w->place, 0, 0) : rv;
+}
+
+/* The loop that `f`, made of a sample, has found, over the whole run. */
+static int measure_outermost(const struct trace *t, struct form *f, const struct shape_use *use, uint32_t delimiter, uint32_t loop,
+			     struct loops *out, struct errbuf *err)
+{
+	struct walk w = {.form = f, .err = err, .events = trace_iter_create(t, out->rank, err)};
+	int rv;
+
+	if (!w.events)
+		return -1;
+	f->slot = malloc((f->tree.n_node + 1u) * sizeof(*f->slot));
+	w.loop = out->loop = calloc(1, sizeof(*out->loop));
+	w.place = out->place = calloc(1, sizeof(*out->place));
+	if (!f->slot || !out->loop || !out->place) {
+		trace_iter_destroy(w.events);
+		return err_set(err, "no memory for a loop");
+	}
+	out->n = 1;
+	memset(f->slot, 0xff, f->tree.n_node * sizeof(*f->slot));
+	f->slot[loop] = 0;
+	describe(f, &trace_get_rank(t, out->rank)->defs, f->tree.top_first, f->tree.n_top, LOOPS_NONE, true, out);
+	rv = cut_run(&w, use, delimiter);
+	trace_iter_destroy(w.events);
+	out->loop->executions = 1;
+	if (rv == 0)
+		finish(out, &w);
+	return rv;
+}
+
+static int build_outermost(const struct trace *t, struct loops *out, struct errbuf *err)
+{
+	const struct trace_rank *k = trace_get_rank(t, out->rank);
+	struct trace_rank sample;
+	struct shape_use *use = NULL;
+	struct form f = {0};
+	uint32_t delimiter, loop = 0;
+	int rv = take_sample(k, &sample, err);
+
+	out->events = k->events.length;
+	if (rv == 0)
+		rv = contract_rank(&sample, &f, err);
+	if (rv == 0 && !(use = shapes_used(&f, &sample.events)))
+		rv = err_set(err, "no memory for the calls of a sample");
+	delimiter = rv == 0 ? find_delimiter(&f, use, &loop) : LOOPS_NONE;
+	if (delimiter != LOOPS_NONE) {
+		mark_inside(&f, loop, use);
+		rv = measure_outermost(t, &f, use, delimiter, loop, out, err);
+	}
+	free(use);
+	form_free(&f);
+	folded_free(&sample.events);
+	return rv;
+}
+
 int loops_build(const struct trace *t, uint32_t rank, struct loops *out, struct errbuf *err)
 {
 	const struct trace_rank *k = trace_get_rank(t, rank);
@@ -459,6 +646,11 @@ int loops_build(const struct trace *t, uint32_t rank, struct loops *out, struct 
 	*out = (struct loops){.rank = rank};
 	if (!k || !k->present)
 		return err_set(err, "rank %u is not in the trace", rank);
+	out->irregular = k->events.n_item > LOOPS_ITEMS_MAX;
+	if (out->irregular) {
+		rv = build_outermost(t, out, err);
+		goto out;
+	}
 	if (contract_rank(k, &f, err) < 0)
 		goto out;
 	f.slot = malloc((f.tree.n_node + 1u) * sizeof(*f.slot));

@@ -3,6 +3,8 @@
  * Proof that a merged tree is the trace. First the form of the tree is checked. Then every rank is expanded and compared
  * with the recorded events. Above HASH_ABOVE events, the polynomial hash of the stream is compared instead, computed on
  * both folded forms (loops by doubling). The proof shares no code with the construction of the tree.
+ *
+ * The folded form itself is compared with the hash that the recorder took of the calls as they were made.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -421,8 +423,30 @@ static int verify_tree(const struct skel_tree *tree, bool by_hash, struct skel_v
 		r.events += n;
 		r.ranks++;
 	}
+	r.length = skel_tree_length(tree);
 	if (rep)
 		*rep = r;
+	return 0;
+}
+
+int skel_verify_folded(const struct trace *t, struct skel_verify_report *rep, struct errbuf *err)
+{
+	*rep = (struct skel_verify_report){.ranks = trace_n_ranks(t)};
+	for (uint32_t r = 0; r < rep->ranks; r++) {
+		const struct trace_rank *k = trace_get_rank(t, r);
+		struct span s;
+
+		if (!k->present || k->events.length == 0)
+			return err_set(err, "the trace has no events of rank %u", r);
+		if (span_of_folded(&k->events, &s) < 0)
+			return err_set(err, "no memory to expand %u bodies of loops", k->events.n_body);
+		if (s.n != k->events.length || s.hash != k->events.hash)
+			return err_set(err, "rank %u: the trace has %llu calls (hash %016llx), the run had %llu (hash %016llx)", r,
+				       (unsigned long long)s.n, (unsigned long long)s.hash, (unsigned long long)k->events.length,
+				       (unsigned long long)k->events.hash);
+		rep->events += s.n;
+		rep->length += k->events.n_item;
+	}
 	return 0;
 }
 

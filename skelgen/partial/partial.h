@@ -84,6 +84,7 @@ struct partial_estimate {
 	double startup_s;           /* process start to MPI_Init's return */
 	double ratio;               /* of the windows' time in this run to their time in the trace */
 	double computed_s;          /* of whole_s, mean over ranks; 0: not known */
+	double lacked;              /* share of its processors that other programs had; 0 if not known. Whoever ran it sets this. */
 };
 int partial_estimate_make(const struct partial_plan *p, const struct stop_marks *m, struct partial_estimate *out,
 			  struct errbuf *err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "skelgen/plan/gap_sampling.h"
+#include "trace/cpu_time/run_own.h"
 
 #define BISECTIONS 50
 #define FAR_AWAY   1.5   /* from the budget: then fewer iterations will do */
@@ -206,6 +207,21 @@ double skel_plan_expected(const struct skel_plan *plan, uint32_t node)
 	return l != NULL && plan->cut[node].windows != NULL ? series_expected(&l->stats, plan->cut[node].windows) : 0;
 }
 
+/* Traced time of the calls, and of the computation before them, that stand in no cut loop. */
+static double time_whole(const struct skel_plan *plan, const struct skel_times *times, const struct skel_node *n)
+{
+	const struct skel_cut *c = &plan->cut[n->id];
+	double sum = 0;
+
+	if (n->kind == SKEL_LEAF)
+		return times->node_ns[n->id];
+	if (n->kind == SKEL_LOOP && c->run != c->total)
+		return 0;
+	for (uint32_t i = 0; i < n->n_child; i++)
+		sum += time_whole(plan, times, n->child[i]);
+	return sum;
+}
+
 /* Time that the cuts leave of a node. */
 static double time_left(const struct skel_plan *plan, const struct skel_times *times, const struct skel_node *n)
 {
@@ -295,7 +311,7 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 		p.precision = budget->precision > 0 ? budget->precision : SKEL_PRECISION;
 
 	if (budget->seconds > 0)
-		p.budget_ns = fmin(p.budget_ns, budget->seconds * 1e9);
+		p.budget_ns = fmin(p.budget_ns, budget->seconds * 1e9 / fmax(1, plan->crowd));
 	if (budget->scale > 1)
 		p.budget_ns = fmin(p.budget_ns, all / budget->scale);
 	left = plan_within(&p);
@@ -313,7 +329,10 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 	for (uint32_t i = 0; i < plan->n_node; i++)
 		plan->n_cut += plan->cut[i].run != plan->cut[i].total;
 	plan->full_s = times->wall_ns * 1e-9;
+	plan->whole_s = all > 0 ? plan->full_s * time_whole(plan, times, tree->root) / all : plan->full_s;
 	plan->predicted_s = all > 0 ? plan->full_s * left / all : plan->full_s;
+	if (plan->crowd > 0) /* without the time that other programs had */
+		plan->predicted_s = fmin(plan->predicted_s, plan->crowd * left * 1e-9);
 }
 
 /* Allocate the windows of every loop that might be cut. */
@@ -332,7 +351,12 @@ static int windows_alloc(const struct skel_tree *tree, const struct skel_node *n
 int skel_plan(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
 	      struct skel_plan *out, struct errbuf *err)
 {
+	struct run_place place;
+
 	memset(out, 0, sizeof *out);
+	if (run_place_find(tree->trace, &place) < 0)
+		return err_set(err, "no memory to plan %u ranks", tree->n_ranks);
+	out->crowd = place.processors > 0 ? fmax(1, place.crowd) : 0;
 	out->cut = calloc(tree->n_node + 1u, sizeof *out->cut);
 	out->windows = calloc(tree->n_node + 1u, sizeof *out->windows);
 	out->meets = calloc(tree->n_node + 1u, sizeof *out->meets);

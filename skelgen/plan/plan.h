@@ -50,9 +50,11 @@ struct skel_plan {
 	const struct skel_series *series; /* from the times that the plan was made with */
 	double gap_share;           /* share of every gap longer than gap_least_ns that runs (gap_sampling.h); 1: all */
 	double gap_least_ns;
+	double crowd;               /* ranks per processor of the traced run, at least 1: they wait for each other; 0: not known */
 	uint8_t *meets;             /* by node id: enum skel_meets, set by skel_match() */
 	struct skel_rooms rooms;    /* buffer sizes of receives that are recorded too short (tree/rooms.h) */
 	double full_s, predicted_s; /* run time of the program, and of the skeleton */
+	double whole_s;             /* of these, calls and computation in no cut loop */
 };
 
 static inline bool skel_plan_shares_gaps(const struct skel_plan *p)

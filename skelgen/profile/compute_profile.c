@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "skelgen/profile/blocks.h"
+#include "skelgen/profile/off_cpu.h"
 
 #define TRUST_MIN 1.0    /* samples that the program's mean is worth beside a block's own */
 #define TRUST_MAX 50.0
 #define ALIKE     0.08   /* mixes that differ by less are one: sum of the differences of shares */
-#define ASLEEP    0.02   /* less is noise */
+#define NOISE     0.02   /* of the wall time: less sleep, and less work of other threads, is noise */
 #define WRONG     17.0   /* cycles of a mispredicted branch */
 #define MISS      200.0  /* cycles of a miss of the last level */
 #define IN_FLIGHT 5.0    /* of these at once */
@@ -125,7 +126,7 @@ static double threads_of(const struct profile_block *k)
 {
 	double others = k->busy_ns - k->first_ns;
 
-	if (others <= 0.02 * k->busy_ns || k->wall_ns <= 0)
+	if (others <= NOISE * fmax(k->busy_ns, k->wall_ns) || k->wall_ns <= 0)
 		return 1;
 	/* The first thread may sleep while the others work. */
 	if (k->busy_ns >= k->wall_ns || k->first_ns <= 0)
@@ -147,9 +148,9 @@ static void mix_of(const struct profile_block *k, uint32_t counters, const doubl
 	for (int c = 0; c < CLASS_N; c++)
 		m->share[c] /= sum;
 	m->threads = threads_of(k);
-	m->off_cpu = k->wall_ns > 0 ? fmin(1, k->asleep_ns / k->wall_ns) : 0;
-	if (m->off_cpu < ASLEEP || (m->threads > 1 && k->busy_ns >= k->wall_ns - k->asleep_ns))
-		m->off_cpu = m->off_cpu > 0.5 && m->threads <= 1.05 ? m->off_cpu : 0;
+	m->off_cpu = off_cpu_part(k->wall_ns, k->asleep_ns, k->busy_ns - k->first_ns);
+	if (m->off_cpu < NOISE)
+		m->off_cpu = 0;
 	m->doubt = trust / (k->n + trust);
 	m->n_sample = (uint64_t)k->n;
 }
@@ -218,7 +219,7 @@ static void assign(struct compute_profile *out, const struct profile_blocks *b, 
 		uint32_t best = 0;
 		double near = INFINITY;
 
-		if (k->n <= 0 && k->asleep_ns <= ASLEEP * k->wall_ns) {
+		if (k->n <= 0 && k->asleep_ns <= NOISE * k->wall_ns) {
 			out->of_leaf[o[i].leaf] = unknown_mix(out, &unknown);
 			continue;
 		}

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Machine code around a sampled program counter: the innermost loop, or else the straight piece of code, or the one instruction
- * that repeats itself. Instructions have their operands, results and memory accesses. Decoded by Zydis.
+ * that repeats itself. Instructions have their operands, results and memory accesses.
+ *
+ * The code is x86-64, because samples are taken on x86-64 only (common/arch/arch.h). Zydis decodes it on any machine.
+ * loop_disasm.c alone knows instructions: another architecture needs a loop_body_find of its own, and its registers.
  */
 #ifndef PRECEDENT_SKELGEN_PROFILE_LOOP_DISASM_H
 #define PRECEDENT_SKELGEN_PROFILE_LOOP_DISASM_H

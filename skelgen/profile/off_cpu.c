@@ -116,6 +116,11 @@ void off_cpu_share(const struct off_cpu *m, double *asleep_ns)
 	free(sum);
 }
 
+double off_cpu_part(double wall_ns, double asleep_ns, double others_ns)
+{
+	return wall_ns > 0 ? fmin(1, fmax(0, asleep_ns - others_ns) / wall_ns) : 0;
+}
+
 void off_cpu_destroy(struct off_cpu *m)
 {
 	if (!m)

@@ -20,6 +20,11 @@ struct off_cpu *off_cpu_create(const struct trace_samples *s, double ns_per_tick
 void off_cpu_add(struct off_cpu *m, uint32_t k, double t0, double t1);
 /* Adds to asleep_ns of each block, as much as wall_ns of it was added at most. */
 void off_cpu_share(const struct off_cpu *m, double *asleep_ns);
+/*
+ * The part of `wall_ns` in which no thread worked, 0 to 1: the first thread slept for `asleep_ns`, and the others worked
+ * for `others_ns`. All work of the others counts as done while the first thread slept, since nobody knows better.
+ */
+double off_cpu_part(double wall_ns, double asleep_ns, double others_ns);
 void off_cpu_destroy(struct off_cpu *m);
 
 #endif

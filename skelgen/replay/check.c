@@ -99,10 +99,11 @@ static int arrays_find(struct ops_file *f, const char **why)
 	return 0;
 }
 
+/* Loops are bounded by the length of the file, and so is the memory for them: each is entered by several words of code. */
 static int fields_check(const struct ops_file *f, const char **why)
 {
-	static const uint64_t most[] = {
-		[OPS_F_n_ranks] = 1 << 24, [OPS_F_n_loops] = 65536, [OPS_F_n_requests] = 1 << 26,
+	const uint64_t most[] = {
+		[OPS_F_n_ranks] = 1 << 24, [OPS_F_n_loops] = f->n_word, [OPS_F_n_requests] = 1 << 26,
 		[OPS_F_n_comms] = 1 << 26, [OPS_F_n_types] = 1 << 26, [OPS_F_n_wins] = 1 << 26,
 		[OPS_F_n_files] = 1 << 26, [OPS_F_bsend_bytes] = 1ull << 40, [OPS_F_rma_bytes] = 1ull << 40,
 		[OPS_F_traced_s] = UINT64_MAX, [OPS_F_confidence] = UINT64_MAX, [OPS_F_events] = UINT64_MAX,

@@ -4,6 +4,7 @@
 
 #include "skelgen/replay/calls.h"
 #include "skelgen/replay/replay.h"
+#include "skelgen/runtime/mpilib.h"
 
 /* Parameter k as the kind says. */
 #define GET_i(k) ((int)a[k].i)
@@ -71,13 +72,8 @@
 	{                                                                                                              \
 		result->FIELD_##gives = function(ARGS(__VA_ARGS__));                                                   \
 	}
-#if MPI_VERSION >= 4
-#define DO_CALL4(function, ...) DO_CALL(function, __VA_ARGS__)
-#define IN_TABLE4(function, ...) do_##function,
-#else
-#define DO_CALL4(function, ...)
-#define IN_TABLE4(function, ...) NULL,
-#endif
+#define DO_CALL4(function, ...)  MPILIB_IF_4(DO_CALL(function, __VA_ARGS__), )
+#define IN_TABLE4(function, ...) MPILIB_IF_4(do_##function, NULL),
 #define IN_TABLE(function, ...) do_##function,
 
 SKEL_CALLS(DO_CALL, DO_VALUE, DO_CALL4)

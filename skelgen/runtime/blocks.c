@@ -14,6 +14,7 @@
 #include "skelgen/runtime/alike.h"
 #include "skelgen/runtime/caches.h"
 #include "skelgen/runtime/calibfile.h"
+#include "skelgen/runtime/company.h"
 #include "skelgen/runtime/compute.h"
 #include "skelgen/runtime/data.h"
 #include "skelgen/runtime/runtime.h"
@@ -25,6 +26,7 @@
 #define MIXES_BUDGET_NS   250e6
 #define MIX_MOST_NS       80e6
 #define SHARE_BUDGET_NS   300e6
+#define CALIBRATE_WALL_NS 10e9 /* by the clock: ten times as long as all that takes with a processor for each rank */
 #define EMPTY_PART        0.2 /* of these, for an empty loop: it takes the same at every turn */
 #define GLANCE_NS         4e6
 #define GLANCE_SHARE_NS   150e6
@@ -241,6 +243,15 @@ static void kernels_report(const struct curve *curve, double share)
 		blocks.kernel_ns[c] /= skel_size;
 }
 
+/* Rounds that were left out were not measured for lack of processors, of other programs or of the job itself. */
+static void lacked_undone(void)
+{
+	double most = calibrate_undone();
+
+	PMPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+	blocks.cal.lacked = fmax(blocks.cal.lacked, most);
+}
+
 void skel_blocks_open(const char *calibrate, const char *calibration)
 {
 	double start = skel_clock_ns();
@@ -261,8 +272,14 @@ void skel_blocks_open(const char *calibrate, const char *calibration)
 	if (compute_open(blocks.mix, blocks.n_mix, &shape) != 0)
 		skel_fail("no memory or no threads for the compute kernels");
 	if (calibration == NULL) {
-		double share = calibrate_here();
+		struct company before;
+		double share, together;
 
+		company_look(&before);
+		calibrate_limit(CALIBRATE_WALL_NS);
+		share = calibrate_here();
+		skel_company(&before, &blocks.cal.lacked, &together);
+		lacked_undone();
 		kernels_report(blocks.cal.kernel, share);
 	} else {
 		static struct curve glance[CLASS_N];
@@ -302,7 +319,7 @@ void skel_blocks_print(FILE *f)
 	for (int c = 0; c < CLASS_N; c++)
 		if (blocks.cal.classes >> c & 1)
 			fprintf(f, "kernel %s %.6f\n", kernel_name(c), blocks.kernel_ns[c]);
-	fprintf(f, "calibrated_s %.6f\n", blocks.calibrated_ns * 1e-9);
+	fprintf(f, "calibrated_s %.6f\nlacked_calibrating %.4f\n", blocks.calibrated_ns * 1e-9, blocks.cal.lacked);
 	fprintf(f, "digest %.6g\n", compute_digest());
 }
 

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/arch/arch.h"
+
 #define KIB 1024ull
 #define MIB (1024ull * 1024)
 
@@ -128,15 +130,6 @@ uint64_t caches_memory_limit(const char *root, const char *self, uint64_t most)
 	return most;
 }
 
-static int processor_is_amd(void)
-{
-#if defined(__x86_64__)
-	return __builtin_cpu_is("amd");
-#else
-	return 0;
-#endif
-}
-
 uint64_t caches_l3_of(int amd, uint64_t told)
 {
 	return amd ? at_most(told, AMD_L3_MOST) : told;
@@ -159,7 +152,7 @@ void caches_read(const char *root, struct caches *out)
 	if (out->l2 == 0 && sysconf(_SC_LEVEL2_CACHE_SIZE) > 0)
 		out->l2 = (uint64_t)sysconf(_SC_LEVEL2_CACHE_SIZE);
 	if (out->l3 == 0 && sysconf(_SC_LEVEL3_CACHE_SIZE) > 0)
-		out->l3 = caches_l3_of(processor_is_amd(), (uint64_t)sysconf(_SC_LEVEL3_CACHE_SIZE));
+		out->l3 = caches_l3_of(arch_is_amd(), (uint64_t)sysconf(_SC_LEVEL3_CACHE_SIZE));
 #endif
 	out->n_l3 = n_seen > 0 ? n_seen : 1;
 	out->memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 1024 * MIB;

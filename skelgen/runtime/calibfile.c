@@ -42,7 +42,7 @@ static void write_head(FILE *f, int n_ranks, const struct calibration *c)
 		(unsigned long long)c->mixes);
 	for (int l = 0; l < LEVEL_N; l++)
 		fprintf(f, " %llu", (unsigned long long)c->shape.bytes[l]);
-	fprintf(f, "\nvector %d\n", c->shape.vector_bits);
+	fprintf(f, "\nvector %d\nlacked %.17g\n", c->shape.vector_bits, c->lacked);
 }
 
 int calibfile_write(const char *path, const struct calibration *all, int n_ranks, char *why, size_t why_size)
@@ -102,7 +102,8 @@ static int read_head(FILE *f, int n_ranks, struct calibration *want)
 	if (fgets(line, sizeof line, f) == NULL || strcmp(line, CALIBFILE_HEAD) != 0 ||
 	    read_numbers(f, "ranks", &ranks, 1, 0) != 0 || ranks != n_ranks ||
 	    read_numbers(f, "mixes", mixes, 2, 0) != 0 || mixes[0] != want->n_mix || mixes[1] != (double)want->mixes ||
-	    read_numbers(f, "data", bytes, LEVEL_N, 0) != 0 || read_numbers(f, "vector", &bits, 1, 0) != 0)
+	    read_numbers(f, "data", bytes, LEVEL_N, 0) != 0 || read_numbers(f, "vector", &bits, 1, 0) != 0 ||
+	    read_numbers(f, "lacked", &want->lacked, 1, 0) != 0 || want->lacked > 1)
 		return -1;
 	for (int l = 0; l < LEVEL_N; l++) {
 		if (bytes[l] < (double)LEVEL_LEAST || bytes[l] > (double)LEVEL_MOST ||

@@ -3,11 +3,12 @@
  * The file that carries the source machine's calibration to the other machines: text. The common lines come first, then the
  * lines of each rank. There are curves only of the classes of the program's mixes.
  *
- *   precedent-calibration 6
+ *   precedent-calibration 7
  *   ranks N
  *   mixes N NUMBER (a number that stands for the mixes: other mixes need another calibration)
  *   data L2 L3 MEMORY (bytes that the classes of these levels touch)
  *   vector BITS
+ *   lacked SHARE (of a rank's time in which other programs had its processors, or of the rounds that were left out; 0 to 1)
  *   rank R call NS GAP
  *   rank R mix M NS1 NS2 NS4 ... (ns of blocks of 64, 128, 256, ... ns of work of mix M)
  *   rank R among M F1 F2 ... (what each class takes among the others of mix M, over what it takes by its curve)
@@ -23,7 +24,7 @@
 
 #include "skelgen/runtime/compute.h"
 
-#define CALIBFILE_HEAD "precedent-calibration 6\n"
+#define CALIBFILE_HEAD "precedent-calibration 7\n"
 
 /* n_ranks entries of all. 0, or -1 with a line in why. */
 int calibfile_write(const char *path, const struct calibration *all, int n_ranks, char *why, size_t why_size);

@@ -2,7 +2,8 @@
 /*
  * Measures the kernels. Every point of a curve is measured in several rounds that run through all points, and its
  * median is taken, so that a disturbance of a few milliseconds spoils no point. Permanent disturbances, such as
- * ranks that share a core, do not count: time is time with a processor (own_clock.h).
+ * ranks that share a core, do not count: time is time with a processor (own_clock.h). All that takes longer by the clock,
+ * so that it has a limit: then what is known from the rounds so far must do.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +20,37 @@
 #define TRIALS        3
 #define WINDOW_NS     50e3 /* of short blocks */
 #define TURN_NS       100e3 /* a block that classes share */
+
+#define SHARE_PARTS   10    /* of the long block, between which the time is looked at */
+
+/* Once it is over, no more rounds begin. planned_ns, left_out_ns: of processor time. */
+static struct {
+	double end_ns, planned_ns, left_out_ns;
+} limit = {.end_ns = INFINITY};
+
+void calibrate_limit(double wall_ns)
+{
+	limit.end_ns = compute_clock_ns() + wall_ns;
+	limit.planned_ns = limit.left_out_ns = 0;
+}
+
+double calibrate_undone(void)
+{
+	return limit.planned_ns > 0 ? limit.left_out_ns / limit.planned_ns : 0;
+}
+
+/* Does round `round` of `rounds` begin? The first always does. budget_ns: of all rounds. */
+static int begins(int round, int rounds, double budget_ns)
+{
+	if (round == 0)
+		limit.planned_ns += budget_ns;
+	if (round == rounds)
+		return 0;
+	if (round == 0 || compute_clock_ns() <= limit.end_ns)
+		return 1;
+	limit.left_out_ns += budget_ns * (rounds - round) / rounds;
+	return 0;
+}
 
 static int compare_double(const void *a, const void *b)
 {
@@ -90,12 +122,12 @@ static double unit_time(int c, double clock_ns)
 void calibrate_kernel(int c, double budget_ns, struct curve *out)
 {
 	double sample[CURVE_POINTS][ROUNDS], clock_ns = calibrate_clock(), unit_ns = unit_time(c, clock_ns), window;
-	int points = CURVE_POINTS;
+	int points = CURVE_POINTS, round;
 
 	while (points > 4 && unit_ns * (double)(1ull << (points - 1)) > LONGEST_NS)
 		points--;
 	window = budget_ns / (ROUNDS * points);
-	for (int round = 0; round < ROUNDS; round++)
+	for (round = 0; begins(round, ROUNDS, budget_ns); round++)
 		for (int i = 0; i < points; i++) {
 			uint64_t units = 1ull << i;
 			double repeat = window / (unit_ns * (double)units + 2);
@@ -106,7 +138,7 @@ void calibrate_kernel(int c, double budget_ns, struct curve *out)
 		/* More work never takes less time: the inverse must exist. */
 		double least = i > 0 ? out->ns[i - 1] * 1.01 : 0.1;
 
-		out->ns[i] = i < points ? median(sample[i], ROUNDS) : 3 * out->ns[i - 1] - 2 * out->ns[i - 2];
+		out->ns[i] = i < points ? median(sample[i], round) : 3 * out->ns[i - 1] - 2 * out->ns[i - 2];
 		if (out->ns[i] < least)
 			out->ns[i] = least;
 	}
@@ -143,7 +175,7 @@ void calibrate_among(struct calibration *c, double budget_ns)
 	plain = *c;
 	blocks_trust_curves(&plain);
 	compute_use(&plain);
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0; begins(round, ROUNDS, budget_ns); round++) {
 		compute_learn_slices(1); /* the rounds before were by worse times */
 		for (int m = 0; m < c->n_mix; m++)
 			for (double ns = 0; ns < turn_ns; ns += TURN_NS)
@@ -158,7 +190,7 @@ void calibrate_mix(struct calibration *c, int mix, double budget_ns)
 {
 	double sample[BLOCK_POINTS][ROUNDS], longest = BLOCK_LEAST_NS * (double)(1ull << (BLOCK_POINTS - 1));
 	double round_ns = 4 * longest + BLOCK_POINTS * WINDOW_NS;
-	int rounds = (int)(budget_ns / round_ns);
+	int rounds = (int)(budget_ns / round_ns), round;
 	static struct calibration plain;
 
 	rounds = rounds > ROUNDS ? ROUNDS : rounds < ROUNDS_LEAST ? ROUNDS_LEAST : rounds;
@@ -166,13 +198,13 @@ void calibrate_mix(struct calibration *c, int mix, double budget_ns)
 	blocks_trust_curves(&plain);
 	compute_use(&plain);
 	compute_block(mix, longest);
-	for (int round = 0; round < rounds; round++)
+	for (round = 0; begins(round, rounds, budget_ns); round++)
 		for (int i = 0; i < BLOCK_POINTS; i++)
 			sample[i][round] = time_blocks(mix, plain.block_ns[mix][i], WINDOW_NS);
 	for (int i = 0; i < BLOCK_POINTS; i++) {
 		double least = i > 0 ? c->block_ns[mix][i - 1] * 1.01 : 1;
 
-		c->block_ns[mix][i] = median(sample[i], rounds);
+		c->block_ns[mix][i] = median(sample[i], round);
 		if (c->block_ns[mix][i] < least)
 			c->block_ns[mix][i] = least;
 	}
@@ -183,24 +215,29 @@ void calibrate_call(struct calibration *c)
 	double call[ROUNDS];
 	static struct calibration plain;
 
+	int round;
+
 	plain = *c;
 	plain.call_ns = 0;
 	compute_use(&plain);
-	for (int round = 0; round < ROUNDS; round++)
+	for (round = 0; begins(round, ROUNDS, 0); round++)
 		call[round] = time_blocks(0, 1e-6, 1e-3);
-	c->call_ns = median(call, ROUNDS);
+	c->call_ns = median(call, round);
 }
 
 /* A mean, not a median: occasional disturbances were in the traced gaps as well, except for the loss of the processor. */
 double calibrate_share(const struct calibration *c, double budget_ns, double *wall_share)
 {
 	struct own_clock clock;
-	double share;
+	double share, ran_ns = 0;
 
 	compute_use(c);
 	own_clock_start(&clock);
-	compute_block(0, budget_ns);
-	share = own_clock_ns(&clock, wall_share) / budget_ns;
-	*wall_share = fmax(0.5, *wall_share / budget_ns);
+	for (int part = 0; begins(part, SHARE_PARTS, budget_ns); part++) {
+		compute_block(0, budget_ns / SHARE_PARTS);
+		ran_ns += budget_ns / SHARE_PARTS;
+	}
+	share = own_clock_ns(&clock, wall_share) / ran_ns;
+	*wall_share = fmax(0.5, *wall_share / ran_ns);
 	return fmax(0.5, share);
 }

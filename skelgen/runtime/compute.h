@@ -50,6 +50,7 @@ struct calibration {
 	unsigned classes;           /* whose curves are there */
 	double call_ns;             /* of a block that is too short and waits for the next */
 	double gap_ns;              /* of looking a gap up */
+	double lacked;              /* largest share of a rank's time that it lost (company.h), or of its rounds that were left out */
 	struct curve kernel[CLASS_N];
 	double among[COMPUTE_MIXES][CLASS_N];
 	double block_ns[COMPUTE_MIXES][BLOCK_POINTS];
@@ -93,6 +94,10 @@ struct kernel *compute_kernel(void);
 
 /* What a look at the clock takes. */
 double calibrate_clock(void);
+/* calibrate_limit: after wall_ns by the clock no round of a measurement begins, except the first.
+ * calibrate_undone: share of the rounds that were left out since then, 0 to 1. */
+void calibrate_limit(double wall_ns);
+double calibrate_undone(void);
 /* Measure kernel c: medians of several rounds, about budget_ns long. */
 void calibrate_kernel(int c, double budget_ns, struct curve *out);
 /* Measure what classes take among the others of their mixes; the curves must be there. */

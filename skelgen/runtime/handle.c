@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "skelgen/runtime/mpilib.h"
 #include "skelgen/runtime/runtime.h"
 
 #define BSEND_DEPTH 64
@@ -176,13 +177,8 @@ void skel_grequest_start(MPI_Request *q)
 
 void skel_parrived(MPI_Request *q, int partition)
 {
-#if MPI_VERSION >= 4
 	for (int flag = 0; !flag;)
-		MPI_Parrived(*q, partition, &flag);
-#else
-	(void)q;
-	(void)partition;
-#endif
+		MPILIB_PARRIVED(*q, partition, &flag);
 }
 
 void skel_comm_split(MPI_Comm parent, int k, int colour, int key)

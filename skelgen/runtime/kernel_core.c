@@ -173,16 +173,6 @@ __attribute__((noinline)) void kernel_scalar_chain(struct kernel *k, uint64_t un
 	k->chain_at = (uint32_t)at;
 }
 
-static inline double square_root(double x)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("sqrtsd %0, %0" : "+x"(x));
-	return x;
-#else
-	return __builtin_sqrt(x);
-#endif
-}
-
 /* Two chains of a square root and a division, of numbers within (0, 1) that never settle either. */
 __attribute__((noinline)) void kernel_divide(struct kernel *k, uint64_t units)
 {
@@ -190,7 +180,7 @@ __attribute__((noinline)) void kernel_divide(struct kernel *k, uint64_t units)
 
 	HIDE_DOUBLE(quarter);
 	for (uint64_t u = 0; u < units; u++) {
-		double y = square_root(x), w = square_root(z);
+		double y = arch_square_root(x), w = arch_square_root(z);
 
 		x = y * (1.0 - y) / quarter;
 		z = w * (1.0 - w) / quarter;

@@ -98,17 +98,9 @@ static inline uint64_t lines_alike(const struct kernel *k, uint32_t turn, uint64
 	}
 
 DEFINE(16, )
-#if defined(__x86_64__)
-DEFINE(32, __attribute__((target("avx2,fma"))))
-DEFINE(64, __attribute__((target("avx512f,avx512vl,avx512dq"))))
-
-static int supported(int bits)
-{
-	if (bits >= 512)
-		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-		       __builtin_cpu_supports("avx512dq");
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
+#ifdef ARCH_VECTOR_512
+DEFINE(32, ARCH_VECTOR_256)
+DEFINE(64, ARCH_VECTOR_512)
 #endif
 
 void kernel_vector_choose(struct kernel *k, int bits)
@@ -116,12 +108,12 @@ void kernel_vector_choose(struct kernel *k, int bits)
 	k->vector = stencil_16;
 	k->triad = triad_16;
 	k->vector_bits = 128;
-#if defined(__x86_64__)
-	if (bits >= 512 && supported(512)) {
+#ifdef ARCH_VECTOR_512
+	if (bits >= 512 && arch_has_vectors(512)) {
 		k->vector = stencil_64;
 		k->triad = triad_64;
 		k->vector_bits = 512;
-	} else if (bits >= 256 && supported(256)) {
+	} else if (bits >= 256 && arch_has_vectors(256)) {
 		k->vector = stencil_32;
 		k->triad = triad_32;
 		k->vector_bits = 256;

@@ -3,6 +3,7 @@
 #ifndef PRECEDENT_SKELGEN_RUNTIME_KERNEL_WORK_H
 #define PRECEDENT_SKELGEN_RUNTIME_KERNEL_WORK_H
 
+#include "common/arch/arch.h"
 #include "skelgen/runtime/kernel.h"
 
 #define TABLE_WORDS    1024 /* 8 KiB */
@@ -20,13 +21,7 @@
 
 /* The compiler must take the value for any other. */
 #define HIDE_INTEGER(x) __asm__ volatile("" : "+r"(x))
-#if defined(__x86_64__)
-#define HIDE_DOUBLE(x) __asm__ volatile("" : "+x"(x))
-#elif defined(__aarch64__)
-#define HIDE_DOUBLE(x) __asm__ volatile("" : "+w"(x))
-#else
-#define HIDE_DOUBLE(x) __asm__ volatile("" : "+m"(x))
-#endif
+#define HIDE_DOUBLE(x) __asm__ volatile("" : ARCH_DOUBLE(x))
 #define HIDE_MEMORY(p) __asm__ volatile("" : : "r"(p) : "memory")
 
 /* Doubles of one array, in order or in strides. */

@@ -44,8 +44,7 @@ struct skel_sampled {
 	double mark_ns, last_ns;   /* the window's begin, the iteration's */
 };
 
-/* Virtual time in blocks: real time, and the time of the blocks left out. */
-static void spent_virtual(struct compute_spent *out)
+void skel_spent_virtual(struct compute_spent *out)
 {
 	compute_spent(out);
 	out->took_ns += bonus.took_ns;
@@ -110,8 +109,6 @@ static void windows_open(int n)
 
 void skel_loops_open(int n)
 {
-	if (n < 0 || n > SKEL_MAX_LOOPS)
-		skel_fail("skeleton has %d loops: more than %d", n, SKEL_MAX_LOOPS);
 	skel_loops = skel_alloc((size_t)n + 1, sizeof *skel_loops);
 	n_loops = n;
 	skel_position = 0;
@@ -160,7 +157,7 @@ double skel_computed_ns(void)
 {
 	struct compute_spent s;
 
-	spent_virtual(&s);
+	skel_spent_virtual(&s);
 	s.took_ns -= spent_before.took_ns;
 	s.asked_ns -= spent_before.asked_ns;
 	s.short_ns -= spent_before.short_ns;
@@ -222,7 +219,7 @@ static void warm_end(struct skel_loop_state *l)
 {
 	struct compute_spent s;
 
-	spent_virtual(&s);
+	skel_spent_virtual(&s);
 	l->warm_took_ns = s.took_ns;
 	l->warm_asked_ns = s.asked_ns;
 	l->warm_short_ns = s.short_ns;
@@ -252,7 +249,7 @@ static void loop_account(struct skel_loop_state *l, double window, double virtua
 	double more = window > 0 ? virtual / window - 1 : 0;
 	struct compute_spent s;
 
-	spent_virtual(&s);
+	skel_spent_virtual(&s);
 	bonus.took_ns += more * (s.took_ns - l->warm_took_ns);
 	bonus.asked_ns += more * (s.asked_ns - l->warm_asked_ns);
 	bonus.short_ns += more * (s.short_ns - l->warm_short_ns);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "skelgen/runtime/blocks.h"
+#include "skelgen/runtime/company.h"
 #include "skelgen/runtime/runtime.h"
 
 /* Work that is done again and again, to see how much the machine differs from time to time. */
@@ -35,6 +36,8 @@ static struct {
 	double same_ns[SAME_TIMES]; /* the same work, before and after calibration and at the end */
 	int status;         /* that main returns */
 	double computed_ns; /* of virtual time, in blocks: mean over ranks */
+	struct company begun; /* with started_ns */
+	double lacked, together; /* since then */
 	int left[2];        /* requests and communicators that were there at the end, all ranks */
 } run;
 
@@ -148,6 +151,21 @@ static double same_work_ns(void)
 	return skel_clock_ns() - begin;
 }
 
+void skel_company(const struct company *begin, double *most, double *together)
+{
+	struct company mine, *all = skel_rank == 0 ? skel_alloc((size_t)skel_size, sizeof *all) : NULL;
+	double sum[2];
+
+	company_since(begin, &mine);
+	PMPI_Gather(&mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
+	if (skel_rank == 0)
+		company_sum(all, skel_size, &sum[0], &sum[1]);
+	PMPI_Bcast(sum, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+	*most = sum[0];
+	*together = sum[1];
+	free(all);
+}
+
 /* Relative deviation of the same work from time to time, of the rank that sees most. */
 static double noise_seen(void)
 {
@@ -184,6 +202,7 @@ void skel_begin(int argc, char **argv, const struct skel_program *program)
 	run.same_ns[0] = same_work_ns();
 	skel_blocks_open(run.calibrate, run.calibration);
 	run.same_ns[1] = same_work_ns();
+	company_look(&run.begun);
 	MPI_Barrier(MPI_COMM_WORLD);
 	run.started_ns = skel_clock_ns();
 	skel_share_from(run.started_ns);
@@ -215,7 +234,7 @@ static void print_result(FILE *f, const struct outcome *o, const struct outcome 
 	fprintf(f, "init_s %.9f\nwall_s %.9f\n", (run.begun_ns - run.entered_ns) * 1e-9,
 		(end_ns - run.entered_ns + run.process_ns) * 1e-9);
 	fprintf(f, "traced_s %.9f\nevents %.0f\nconfidence %.4f\n", p->traced_s, p->events, p->confidence);
-	fprintf(f, "noise %.6f\n", o->noise);
+	fprintf(f, "noise %.6f\nlacked %.4f %.4f\n", o->noise, run.lacked, run.together);
 	if (o->before_ns > 0)
 		fprintf(f, "prologue_s %.9f\nepilogue_s %.9f\n", o->before_ns * 1e-9, o->after_ns * 1e-9);
 	fprintf(f, "left_requests %d\nleft_comms %d\n", run.left[0], run.left[1]);
@@ -259,11 +278,14 @@ static void left_count(void)
 
 void skel_end(void)
 {
+	skel_pieces_close();
+
 	double end = skel_clock_ns(), elapsed = skel_virtual_ns() - run.started_ns;
 	double half = sqrt(skel_width2_ns2()), first, last;
 	struct outcome mine = {elapsed, end - run.started_ns, elapsed + half, 0, 0, 0}, most;
 	struct outcome low = {elapsed, 0, elapsed - half > 0 ? elapsed - half : 0, 0, 0, 0}, lowest;
 
+	skel_company(&run.begun, &run.lacked, &run.together);
 	run.computed_ns = skel_computed_ns() / skel_size;
 	skel_loops_phases(&first, &last);
 	if (first > 0) {

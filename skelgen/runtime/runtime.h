@@ -12,6 +12,11 @@
 void skel_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void *skel_alloc(size_t n, size_t size);
 
+/* Collective: the largest share of its time that a rank has lost to other programs since `begin`, and the share in which all
+ * ranks had their processors (company.h). */
+struct company;
+void skel_company(const struct company *begin, double *most, double *together);
+
 static inline double skel_clock_ns(void)
 {
 	struct timespec t;
@@ -43,6 +48,9 @@ double skel_width2_ns2(void);
 void skel_virtual_forward(double ns, double half_ns);
 /* The iterations left out would have spent so much more in blocks. */
 void skel_spent_forward(double took_ns, double asked_ns);
+/* Virtual time in blocks: real time, and the time of the blocks left out. */
+struct compute_spent;
+void skel_spent_virtual(struct compute_spent *out);
 /* The skeleton's clock starts; and how much of virtual time was spent in blocks since. */
 void skel_spent_start(void);
 double skel_computed_ns(void);
@@ -50,6 +58,10 @@ double skel_computed_ns(void);
 void skel_loops_phases(double *first, double *last);
 /* Windows that a sampled loop runs in; 0: none. */
 int skel_loop_windows(const struct skel_loop_state *l);
+
+/* ---- pieces.c ---- */
+/* All pieces have run: the interval is known. */
+void skel_pieces_close(void);
 
 /* ---- share.c ---- */
 /* The skeleton's clock started at this time, on all ranks at once. */

@@ -15,6 +15,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "skelgen/runtime/mpilib.h"
 #include "skelgen/runtime/runtime.h"
 #include "skelgen/runtime/scratch.h"
 #include "skelgen/runtime/scratch_path.h"
@@ -166,7 +167,7 @@ static int short_of(int rc, const MPI_Status *status, int64_t bytes)
 	MPI_Count done = 0;
 
 	if (rc == MPI_SUCCESS && bytes > 0 &&
-	    (PMPI_Get_elements_x(status, MPI_BYTE, &done) != MPI_SUCCESS || done < bytes))
+	    (MPILIB_GET_ELEMENTS(status, MPI_BYTE, &done) != MPI_SUCCESS || done < bytes))
 		return MPI_ERR_IO;
 	return rc;
 }
@@ -282,27 +283,28 @@ static int split_end(struct scratch *s, MPI_Status *status)
 	}
 }
 
-/*
- * Wait for the access, and see how much of it was done. Open MPI does not survive the wait for one that failed, so it is
- * watched until it is over, and then let go. MPICH does not go on with it while it is watched, and returns the error.
- */
-static int request_end(MPI_Request *q, int64_t bytes)
+/* Watch the access until it is over, and let go of a request that failed. */
+static int request_watch(MPI_Request *q, int64_t bytes)
 {
 	MPI_Status status;
-	int rc;
-#ifdef OPEN_MPI
-	int over = 0;
+	int rc, over = 0;
 
 	while (!over)
 		if (PMPI_Request_get_status(*q, &over, &status) != MPI_SUCCESS)
 			break;
 	rc = short_of(MPI_SUCCESS, &status, bytes);
-	if (rc != MPI_SUCCESS)
-		PMPI_Request_free(q);
-	else
-		rc = MPI_Wait(q, MPI_STATUS_IGNORE);
-#else
+	if (rc == MPI_SUCCESS)
+		return MPI_Wait(q, MPI_STATUS_IGNORE);
+	PMPI_Request_free(q);
+	return rc;
+}
+
+/* Wait for the access. MPICH does not go on with an access while it is watched. */
+static int request_wait(MPI_Request *q, int64_t bytes)
+{
 	MPI_Errhandler before;
+	MPI_Status status;
+	int rc;
 
 	PMPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
 	PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -310,8 +312,13 @@ static int request_end(MPI_Request *q, int64_t bytes)
 	rc = short_of(rc, &status, bytes);
 	PMPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
 	PMPI_Errhandler_free(&before);
-#endif
 	return rc;
+}
+
+/* Wait for the access, and see how much of it was done. */
+static int request_end(MPI_Request *q, int64_t bytes)
+{
+	return MPILIB_WAIT_IS_FATAL ? request_watch(q, bytes) : request_wait(q, bytes);
 }
 
 /* Is request i of a file still under way? */

@@ -14,8 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SKEL_MAX_LOOPS 65536
-
 /* A generated program describes itself once. */
 struct skel_program {
 	const char *name;        /* program that was traced */
@@ -61,6 +59,12 @@ void skel_gap(int gap);
 void skel_share(double least_ns, double share);
 /* Before a collective call of all ranks: their virtual clocks go on from the latest of them. */
 void skel_meet(MPI_Comm c);
+
+/* The skeleton is made of pieces. Parameters are numbers of arrays: kinds and traced times (us) of the pieces, and the traced
+ * times of the kinds (ms). */
+void skel_pieces(int kind, int us, int kind_ms);
+/* A piece begins, or no further one: the level of MPI_Pcontrol says which. */
+void skel_piece(int64_t level);
 
 /* ---- loops ---- */
 struct skel_loop_state {

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "common/arch/arch.h"
+
 #define SPIN_NS 100000 /* that a thread waits on the processor before it sleeps */
 
 static struct {
@@ -33,15 +35,6 @@ static long now_ns_coarse(void)
 	return t.tv_sec * 1000000000L + t.tv_nsec;
 }
 
-static inline void relax(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#else
-	__asm__ volatile("" ::: "memory");
-#endif
-}
-
 /* Wait until *v is not `old`, on the processor; false after a while. */
 static int spin_while(atomic_uint *v, unsigned old)
 {
@@ -53,7 +46,7 @@ static int spin_while(atomic_uint *v, unsigned old)
 		for (int i = 0; i < 64; i++) {
 			if (atomic_load_explicit(v, memory_order_acquire) != old)
 				return 1;
-			relax();
+			arch_relax();
 		}
 	} while (now_ns_coarse() < end);
 	return 0;
@@ -108,7 +101,7 @@ static void region_end(void)
 	while (atomic_load_explicit(&pool.left, memory_order_acquire) > 0) {
 		if (!pool.crowded && now_ns_coarse() < end) {
 			for (int i = 0; i < 64 && atomic_load(&pool.left) > 0; i++)
-				relax();
+				arch_relax();
 			continue;
 		}
 		pthread_mutex_lock(&pool.lock);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs the ranks in turn until all have ended, or all wait. */
-#include "common/clean.h"
 #include "skelgen/simulate/mpi_sim.h"
 
 #include <stdio.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "skelgen/simulate/rank.h"
+#include "skelgen/tree/site_text.h"
 
 #define QUANTUM 256 /* calls of one rank in a row: keeps the queues short */
 #define MOST_LET_GO 4096 /* sends: by then every such call is known */
@@ -15,20 +15,15 @@
 void skel_call_describe(const struct trace_defs *d, uint32_t sym, char *text, size_t size)
 {
 	const struct trace_sig *sig = &d->sigs.sig[sym];
-	const char *name = trace_fn[sig->fn].name, *path, *base;
-	const struct trace_site *site;
+	const char *name = trace_fn[sig->fn].name;
+	char where[256];
 
 	if (sig->site >= d->n_site || d->site[sig->site].n_frame == 0 ||
 	    d->site[sig->site].module[0] >= d->n_module) {
 		snprintf(text, size, "%s", name);
 		return;
 	}
-	site = &d->site[sig->site];
-	path = d->module[site->module[0]].path;
-	base = strrchr(path, '/');
-	snprintf(text, size, "%s at %s+0x%llx", name, base != NULL ? base + 1 : path,
-		 (unsigned long long)site->offset[0]);
-	clean_line(text);
+	snprintf(text, size, "%s at %s", name, skel_site_text(d, &d->site[sig->site], where, sizeof where));
 }
 
 /* All ranks wait: report the call of the first waiting rank and the number of waiting ranks. */

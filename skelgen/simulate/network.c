@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Queues of messages and receives per destination, and collectives per communicator. Items live in one pool each and
- * are linked by index. */
+/* Queues of messages per sender and destination, of receives per destination, and collectives per communicator. Items live
+ * in one pool each and are linked by index. A receive from one sender does not pass the messages of all others. */
 #include "skelgen/simulate/network.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
+#include "common/hash_table.h"
 
 enum item_kind { ITEM_FREE, ITEM_MESSAGE, ITEM_RECEIVE, ITEM_MEMBER };
 
@@ -18,6 +19,7 @@ struct item {
 	bool is_root;
 	uint8_t pattern;
 	uint32_t next, instance;
+	uint64_t sent;   /* number of a message that is not expected yet */
 	struct net_message m;
 };
 
@@ -34,13 +36,26 @@ struct list {
 	uint32_t head, tail;
 };
 
+/* Messages that are not expected yet, from one sender on one communicator. */
+struct channel {
+	uint32_t comm, to;
+	int64_t source;
+	struct list list;
+	uint32_t next; /* of the same destination */
+};
+
 struct net {
 	uint32_t n_ranks, n_comms;
 	struct item *item;
 	uint32_t n_item, cap_item, free_item;
 	struct instance *inst;
 	uint32_t n_inst, cap_inst, free_inst;
-	struct list *unexpected, *posted; /* by destination */
+	struct channel *channel;
+	uint32_t n_channel, cap_channel;
+	struct hash_table channels;
+	uint32_t *unexpected; /* first channel, by destination */
+	struct list *posted;  /* by destination */
+	uint64_t n_sent;
 	uint32_t *collectives;            /* instances under way, by communicator */
 	bool no_memory;
 };
@@ -73,6 +88,8 @@ void net_destroy(struct net *n)
 		return;
 	free(n->item);
 	free(n->inst);
+	free(n->channel);
+	hash_table_free(&n->channels);
 	free(n->unexpected);
 	free(n->posted);
 	free(n->collectives);
@@ -145,6 +162,76 @@ static int fits(const struct net_message *receive, const struct net_message *m, 
 		       (long long)m->bytes, m->from, (long long)m->tag, (long long)receive->bytes, m->to);
 }
 
+static uint64_t channel_hash(const struct net_message *m)
+{
+	uint64_t h = ((uint64_t)m->to << 32 | m->comm) * 0x9e3779b97f4a7c15ull;
+
+	return (h ^ h >> 29 ^ (uint64_t)m->source) * 0xff51afd7ed558ccdull;
+}
+
+/* The channel of a message, or of a receive that names its source; NET_NONE: it has had no message yet. */
+static uint32_t channel_find(const struct net *n, const struct net_message *m)
+{
+	uint32_t at, i;
+
+	HASH_TABLE_FOR_EACH(&n->channels, channel_hash(m), at, i)
+		if (n->channel[i].to == m->to && n->channel[i].comm == m->comm && n->channel[i].source == m->source)
+			return i;
+	return NET_NONE;
+}
+
+/* Keep the message until it is received. Returns 0, or -1 without memory. */
+static int message_keep(struct net *n, const struct net_message *m, uint32_t i)
+{
+	uint32_t c = channel_find(n, m);
+
+	if (c == NET_NONE) {
+		c = n->n_channel;
+		n->no_memory |= ARRAY_ROOM(n->channel, n->cap_channel, c + 1) != 0 || hash_table_add(&n->channels, channel_hash(m), c) != 0;
+		if (n->no_memory)
+			return -1;
+		n->channel[n->n_channel++] = (struct channel){m->comm, m->to, m->source, {NET_NONE, NET_NONE}, n->unexpected[m->to]};
+		n->unexpected[m->to] = c;
+	}
+	n->item[i].sent = n->n_sent++;
+	list_append(n, &n->channel[c].list, i);
+	return 0;
+}
+
+/* A message that is kept, and its place in its channel. */
+struct kept {
+	uint32_t channel, before, item; /* item NET_NONE: there is none */
+};
+
+static struct kept channel_look(const struct net *n, uint32_t c, const struct net_message *receive)
+{
+	struct kept k = {c, NET_NONE, n->channel[c].list.head};
+
+	while (k.item != NET_NONE && !accepts(receive, &n->item[k.item].m)) {
+		k.before = k.item;
+		k.item = n->item[k.item].next;
+	}
+	return k;
+}
+
+/* The first message sent that the receive gets. */
+static struct kept message_find(const struct net *n, const struct net_message *receive)
+{
+	struct kept best = {NET_NONE, NET_NONE, NET_NONE}, k;
+	uint32_t c;
+
+	if (receive->source >= 0) {
+		c = channel_find(n, receive);
+		return c != NET_NONE ? channel_look(n, c, receive) : best;
+	}
+	for (c = n->unexpected[receive->to]; c != NET_NONE; c = n->channel[c].next) {
+		k = channel_look(n, c, receive);
+		if (k.item != NET_NONE && (best.item == NET_NONE || n->item[k.item].sent < n->item[best.item].sent))
+			best = k;
+	}
+	return best;
+}
+
 /* The receive has its message: the item says which one. */
 static void receive_done(struct net *n, uint32_t i, const struct net_message *m)
 {
@@ -181,27 +268,26 @@ uint32_t net_send(struct net *n, const struct net_message *m, struct errbuf *err
 			message_received(n, i);
 			return i;
 		}
-	list_append(n, &n->unexpected[m->to], i);
-	return i;
+	return message_keep(n, m, i) == 0 ? i : NET_NONE;
 }
 
 uint32_t net_receive(struct net *n, const struct net_message *m, struct errbuf *err)
 {
-	struct list *l = &n->unexpected[m->to];
-	uint32_t i = item_new(n, ITEM_RECEIVE), before = NET_NONE;
+	uint32_t i = item_new(n, ITEM_RECEIVE);
+	struct kept k;
 
 	if (i == NET_NONE)
 		return NET_NONE;
 	n->item[i].m = *m;
-	for (uint32_t p = l->head; p != NET_NONE; before = p, p = n->item[p].next)
-		if (accepts(m, &n->item[p].m)) {
-			if (fits(m, &n->item[p].m, err) != 0)
-				return NET_NONE;
-			list_remove(n, l, before, p);
-			receive_done(n, i, &n->item[p].m);
-			message_received(n, p);
-			return i;
-		}
+	k = message_find(n, m);
+	if (k.item != NET_NONE) {
+		if (fits(m, &n->item[k.item].m, err) != 0)
+			return NET_NONE;
+		list_remove(n, &n->channel[k.channel].list, k.before, k.item);
+		receive_done(n, i, &n->item[k.item].m);
+		message_received(n, k.item);
+		return i;
+	}
 	list_append(n, &n->posted[m->to], i);
 	return i;
 }
@@ -219,10 +305,7 @@ int net_room(struct net *n, uint32_t request, int64_t bytes, struct errbuf *err)
 
 bool net_probe(const struct net *n, const struct net_message *m)
 {
-	for (uint32_t p = n->unexpected[m->to].head; p != NET_NONE; p = n->item[p].next)
-		if (accepts(m, &n->item[p].m))
-			return true;
-	return false;
+	return message_find(n, m).item != NET_NONE;
 }
 
 bool net_let_go(struct net *n, uint32_t request, struct net_message *m)
@@ -398,9 +481,16 @@ uint64_t net_unreceived(const struct net *n, struct net_message *first)
 {
 	uint64_t count = 0;
 
-	for (uint32_t r = 0; r < n->n_ranks; r++)
-		for (uint32_t p = n->unexpected[r].head; p != NET_NONE; p = n->item[p].next)
-			if (count++ == 0)
-				*first = n->item[p].m;
+	for (uint32_t r = 0; r < n->n_ranks; r++) {
+		uint32_t oldest = NET_NONE;
+		bool is_first = count == 0;
+
+		for (uint32_t c = n->unexpected[r]; c != NET_NONE; c = n->channel[c].next)
+			for (uint32_t p = n->channel[c].list.head; p != NET_NONE; p = n->item[p].next, count++)
+				if (oldest == NET_NONE || n->item[p].sent < n->item[oldest].sent)
+					oldest = p;
+		if (is_first && oldest != NET_NONE)
+			*first = n->item[oldest].m;
+	}
 	return count;
 }

@@ -41,6 +41,16 @@ static int rooms_of_threads(const struct trace *t, struct skel_rooms *rooms, str
 	return any ? skel_rooms_find(t, rooms, err) : 0;
 }
 
+/* The simulation makes the calls of all threads one after the other, as a skeleton would; the program did not. */
+static int fail_threads(const struct trace *t, struct errbuf *err)
+{
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
+		if (skel_rank_has_threads(t, r))
+			return err_prefix(err, "threads call MPI at once (MPI_THREAD_MULTIPLE); their order between threads is not reproduced, "
+					       "so that no skeleton is made: past runs predict such a job; one thread for all would fail");
+	return -1;
+}
+
 int skel_plan_matched(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
 		      struct skel_plan *out, struct skel_match_report *report, struct errbuf *err)
 {
@@ -55,7 +65,7 @@ int skel_plan_matched(const struct skel_tree *tree, const struct skel_times *tim
 
 		if (c == NULL) {
 			skel_plan_free(out);
-			return -1;
+			return report->no_memory ? -1 : fail_threads(tree->trace, err);
 		}
 		/* Iterations that hand something to the next one match when they are consecutive. */
 		if (!c->consecutive && !c->varies)

@@ -99,7 +99,7 @@ static uint32_t stretches(const struct series_stats *s, uint64_t total, bool own
 /* Share W windows out: in proportion to length times spread (Neyman), two at least where there are enough. */
 static void share_out(struct stretch *g, uint32_t n, uint32_t windows)
 {
-	double weight[SERIES_SEGMENTS], sum = 0, mean = 0, all = 0;
+	double weight[SERIES_SEGMENTS], mean = 0, all = 0;
 	uint32_t least = windows >= 2 * n ? 2 : 1, given = 0;
 
 	for (uint32_t k = 0; k < n; k++) {
@@ -108,7 +108,6 @@ static void share_out(struct stretch *g, uint32_t n, uint32_t windows)
 	}
 	for (uint32_t k = 0; k < n; k++) {
 		weight[k] = (double)g[k].n * (mean > 0 ? fmax(g[k].spread, LEAST_SPREAD * mean / all) : 1);
-		sum += weight[k];
 		g[k].windows = least;
 		given += least;
 	}

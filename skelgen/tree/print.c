@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clean.h"
+#include "skelgen/tree/site_text.h"
 #include "skelgen/tree/tree.h"
 #include "trace/functions.h"
 
@@ -133,17 +133,13 @@ static void print_site(struct print *p, const struct skel_node *leaf)
 {
 	const struct trace_defs *d = &trace_get_rank(p->tree->trace, rank_set_first(&leaf->ranks))->defs;
 	const struct trace_site *s = &d->site[d->sigs.sig[leaf->by_rank[0].variant[0]].site];
-	const char *path, *slash;
 	char name[256];
 
 	if (!s->n_frame) {
 		fprintf(p->out, " @ %016" PRIx64, s->hash);
 		return;
 	}
-	path = d->module[s->module[0]].path;
-	slash = path ? strrchr(path, '/') : NULL;
-	clean_copy(name, sizeof(name), slash ? slash + 1 : path ? path : "?");
-	fprintf(p->out, " @ %s+0x%" PRIx64, name, s->offset[0]);
+	fprintf(p->out, " @ %s", skel_site_text(d, s, name, sizeof(name)));
 }
 
 /* Left out in some iterations on some rank? Shown as a question mark. */
@@ -185,10 +181,11 @@ static void print_node(struct print *p, const struct skel_node *n, int depth)
 
 int skel_tree_print(const struct skel_tree *tree, FILE *out)
 {
-	static const char *const alphabet[SKEL_ALPHABETS] = {"exact", "sizes erased", "sizes and peers erased"};
+	static const char *const alphabet[SKEL_ALPHABETS] = {"that are alike", "that differ in sizes at most",
+							      "that differ in sizes and partners at most"};
 	struct print p = {tree, out};
 
-	fprintf(out, "# %u ranks, %u calls in %u nodes; loops found with symbols %s\n", tree->n_ranks, tree->n_leaf,
+	fprintf(out, "# %u ranks, %u calls in %u nodes; a loop repeats calls %s\n", tree->n_ranks, tree->n_leaf,
 		tree->n_node, tree->alphabet < SKEL_ALPHABETS ? alphabet[tree->alphabet] : "?");
 	print_node(&p, tree->root, 0);
 	return fflush(out) || ferror(out) ? -1 : 0;

@@ -58,7 +58,7 @@ __attribute__((constructor)) static void leave_containers(int argc, char **argv,
 
 	(void)argc;
 	(void)argv;
-	n = free_syscall(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)exe, sizeof(exe) - 1);
+	n = arch_syscall(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)exe, sizeof(exe) - 1);
 	if (n <= 0)
 		return;
 	exe[n] = '\0';

@@ -96,5 +96,5 @@ void free_say(const char *a, const char *b, const char *c)
 	const char *text[] = {a, b, c};
 
 	for (int i = 0; i < 3; i++)
-		free_syscall(SYS_write, 2, (long)text[i], (long)free_length(text[i]), 0);
+		arch_syscall(SYS_write, 2, (long)text[i], (long)free_length(text[i]), 0);
 }

@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
+#include "common/arch/arch.h"
+
 #pragma weak dlopen
 #pragma weak dlclose
 #pragma weak dlerror
@@ -32,23 +34,6 @@ char *getenv(const char *name);
 char *realpath(const char *path, char *out);
 int *__errno_location(void);
 const char *gnu_get_libc_version(void);
-
-/* A system call of up to four arguments. Returns the result, or the negative error number. */
-static inline long free_syscall(long number, long a, long b, long c, long d)
-{
-	long r;
-#if defined(__x86_64__)
-	register long r10 __asm__("r10") = d;
-
-	__asm__ volatile("syscall" : "=a"(r) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
-#else
-	register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c, x3 __asm__("x3") = d;
-
-	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
-	r = x0;
-#endif
-	return r;
-}
 
 /* memcpy, memmove and memset under the names that the compiler calls; hidden from other libraries. */
 size_t free_length(const char *s);

@@ -235,6 +235,8 @@ static enum loader_family family_of(const struct library *l)
 {
 	if (free_equal(l->soname, "libmpi.so.40"))
 		return LOADER_OPENMPI;
+	if (free_begins(l->soname, "libmpi_abi"))
+		return LOADER_STANDARD;
 	/* Names: libmpi.so.12 (MPICH, Intel MPI, MVAPICH), libmpich.so.12 (Debian), libmpi_gnu_91.so.12 (Cray). */
 	if (free_ends(l->soname, ".so.12") && !free_find(l->soname, "fort") && !free_find(l->soname, "cxx") &&
 	    !find_in(l, "ompi_mpi_comm_world"))
@@ -242,24 +244,27 @@ static enum loader_family family_of(const struct library *l)
 	return LOADER_NO_MPI;
 }
 
-enum loader_family library_family(void)
+enum loader_family library_family(char *name, size_t size)
 {
 	/* if two are loaded: the one whose functions are called */
 	void *init = loader_symbol(RTLD_NEXT, "PMPI_Init");
 	const char *path = init ? object_path(init) : "";
-	enum loader_family first = LOADER_NO_MPI;
+	enum loader_family family = LOADER_NO_MPI;
+	bool is_called = false;
 	struct libraries l;
 
 	find_libraries(&l);
-	for (int i = 0; i < l.n; i++) {
+	name[0] = '\0';
+	for (int i = 0; i < l.n && !is_called; i++) {
 		enum loader_family f = family_of(&l.of[i]);
 
-		if (f != LOADER_NO_MPI && free_equal(path, l.of[i].path))
-			return f;
-		if (first == LOADER_NO_MPI)
-			first = f;
+		is_called = f != LOADER_NO_MPI && free_equal(path, l.of[i].path);
+		if (is_called || family == LOADER_NO_MPI)
+			family = f;
+		if (is_called || i == 0)
+			free_join(name, size, "", 0, l.of[i].soname);
 	}
-	return first;
+	return family;
 }
 
 /* ---- this loader ---- */
@@ -296,12 +301,6 @@ bool library_is_mpi(const void *function)
 
 /* ---- calls that do not come to this loader ---- */
 
-#ifdef __x86_64__
-#define IS_CALL(type) ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT)
-#else
-#define IS_CALL(type) ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT)
-#endif
-
 /* Does a relocation bind an MPI function that the loader has an entry for to the MPI library itself? */
 static bool any_passes(const struct dl_phdr_info *info, const struct dynamic *d, const struct relocations *r)
 {
@@ -312,7 +311,7 @@ static bool any_passes(const struct dl_phdr_info *info, const struct dynamic *d,
 		const char *name = (const char *)d->strings + s->st_name;
 		void *const *slot = (void *const *)(info->dlpi_addr + r->of[i].r_offset);
 
-		if (IS_CALL(ELF64_R_TYPE(r->of[i].r_info)) && s->st_shndx == SHN_UNDEF && loader_has(name) && library_is_mpi(*slot))
+		if (ARCH_IS_CALL(ELF64_R_TYPE(r->of[i].r_info)) && s->st_shndx == SHN_UNDEF && loader_has(name) && library_is_mpi(*slot))
 			return true;
 	}
 	return false;

@@ -57,7 +57,7 @@ static void *open_beside(const char *loader, const char *file)
 	size_t dir = (size_t)(free_base_name(loader) - loader);
 
 	if (!free_join(path, sizeof(path), loader, dir, file) ||
-	    free_syscall(SYS_faccessat, AT_FDCWD, (long)path, 4 /* R_OK */, 0) != 0)
+	    arch_syscall(SYS_faccessat, AT_FDCWD, (long)path, 4 /* R_OK */, 0) != 0)
 		return NULL;
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
@@ -80,6 +80,26 @@ static void *open_tracer(enum loader_family family)
 	return h;
 }
 
+/* The first process of the job that has no tracer leaves the reason where the job's trace would be. */
+static void note_untraced(const char *library)
+{
+	static const char file[] = "/untraced.txt";
+	const char *dir = env_is_set("PRECEDENT_TRACE_DIR") ? getenv("PRECEDENT_TRACE_DIR") : "";
+	const char *text[] = {"no tracer for ", library, " can be loaded: there are tracers for Open MPI (libmpi.so.40) and for "
+			      "the interface of MPICH (names that end in .so.12)\n"};
+	char path[PATH_MAX];
+	long fd;
+
+	if (!*dir || !*library || !free_join(path, sizeof(path), dir, free_length(dir), file))
+		return;
+	fd = arch_syscall(SYS_openat, AT_FDCWD, (long)path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+	if (fd < 0)
+		return;
+	for (int i = 0; i < 3; i++)
+		arch_syscall(SYS_write, fd, (long)text[i], (long)free_length(text[i]), 0);
+	arch_syscall(SYS_close, fd, 0, 0, 0);
+}
+
 /* The tracers need the GNU C library. */
 static bool can_trace(void)
 {
@@ -91,13 +111,17 @@ static int decide(void)
 {
 	int now = atomic_load_explicit(&decided, memory_order_acquire);
 	loader_tracer_begin *begin;
+	char library[64];
 	void *h = NULL;
 
 	if (now != UNDECIDED)
 		return now;
 	now = REAL;
-	if (can_trace())
-		h = open_tracer(library_family());
+	if (can_trace()) {
+		h = open_tracer(library_family(library, sizeof(library)));
+		if (!h)
+			note_untraced(library);
+	}
 	if (h) {
 		begin = (loader_tracer_begin *)loader_symbol(h, LOADER_TRACER_BEGIN);
 		if (begin && !begin(&host)) {

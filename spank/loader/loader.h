@@ -36,11 +36,12 @@ void *loader_dlsym(void *handle, const char *name);
 const char *__asan_default_options(void);
 
 /* ---- library.c ---- */
-enum loader_family { LOADER_NO_MPI, LOADER_OPENMPI, LOADER_MPICH };
-#define LOADER_FAMILIES 3
+/* LOADER_STANDARD: the standard interface of MPI 5. It has no tracer, and its handles are no other family's. */
+enum loader_family { LOADER_NO_MPI, LOADER_OPENMPI, LOADER_MPICH, LOADER_STANDARD };
+#define LOADER_FAMILIES 4
 
-/* The family of the process's MPI library; LOADER_NO_MPI if there is none or an unknown one. */
-enum loader_family library_family(void);
+/* The family of the process's MPI library; LOADER_NO_MPI if there is none or an unknown one. name: its DT_SONAME, or "". */
+enum loader_family library_family(char *name, size_t size);
 /* The next definition behind the loader's, or else a definition in an MPI library outside of the global scope.
  * NULL if there is none. */
 void *library_function(const char *name);

@@ -8,6 +8,7 @@
 
 #include "spank/tracer/clock.h"
 #include "spank/tracer/mpilib.h"
+#include "spank/tracer/patience.h"
 
 #define PATIENCE_S 600
 #define SPIN       1000
@@ -62,7 +63,7 @@ static void refuse_trace(const struct run *r, const int32_t *present, int64_t n)
 	char text[160];
 
 	for (int i = 1; i < r->world_size && present; i++)
-		if (present[i] >= 0)
+		if (present[i] >= 0 || (patience_lost() && r->all_seen))
 			send_token(i, TAG_NO_GO);
 	if (n < 0)
 		snprintf(text, sizeof(text), "no trace: markers of another run are in the way");

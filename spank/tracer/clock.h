@@ -10,9 +10,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
+#include "common/arch/arch.h"
 
 extern bool clock_is_tsc;
 
@@ -51,25 +49,15 @@ void clock_skew_read(int rank);
 
 static inline uint64_t clock_ticks(void)
 {
-#if defined(__x86_64__)
 	if (__builtin_expect(clock_is_tsc, 1))
-		return __builtin_ia32_rdtsc();
-#endif
+		return arch_counter();
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Is the time-stamp counter invariant? CPUID 0x80000007, EDX bit 8. */
+/* May ticks be those of the processor's counter? */
 static inline bool clock_has_tsc(void)
 {
-	if (clock_skew.on)
-		return false;
-#if defined(__x86_64__)
-	unsigned a, b, c, d;
-
-	return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & (1u << 8));
-#else
-	return false;
-#endif
+	return !clock_skew.on && arch_has_counter();
 }
 
 #endif

@@ -8,21 +8,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/arch/arch.h"
+
 #define TRIES 4
 
 static const uint64_t event_of[TCOUNTER_N] = {
 	[TCOUNTER_INSTRUCTIONS] = PERF_COUNT_HW_INSTRUCTIONS, [TCOUNTER_CYCLES] = PERF_COUNT_HW_CPU_CYCLES,
 	[TCOUNTER_CACHE_MISSES] = PERF_COUNT_HW_CACHE_MISSES, [TCOUNTER_BRANCH_MISSES] = PERF_COUNT_HW_BRANCH_MISSES};
-
-static uint64_t read_processor(uint32_t i)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdpmc((int)i);
-#else
-	(void)i;
-	return 0;
-#endif
-}
 
 static struct perf_event_mmap_page *open_one(uint64_t event)
 {
@@ -85,7 +77,7 @@ void counters_open(struct counters *c)
 {
 	uint64_t none[TCOUNTER_N];
 
-	*c = (struct counters){.read = read_processor};
+	*c = (struct counters){.read = arch_event_counter};
 	for (int i = 0; i < TCOUNTER_N; i++) {
 		c->page[i] = open_one(event_of[i]);
 		c->have |= c->page[i] ? 1u << i : 0;

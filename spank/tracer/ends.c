@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "spank/tracer/clock.h"
+#include "spank/tracer/patience.h"
 #include "spank/tracer/quiet.h"
 #include "trace/format/ends.h"
 #include "trace/format/page.h"
@@ -56,30 +57,38 @@ void ends_finalized(void)
 		ends.from_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Runs last in a process, after its atexit functions. The file may have been moved or replaced by then. */
-__attribute__((destructor)) static void tell_end(void)
+static uint64_t after_ns;
+
+static void write_end(void *arg)
 {
-	uint64_t room = TRACE_TRAILER + (uint64_t)TRACE_END_BYTES * ends.n_ranks, packed, after_ns;
-	int fd, err = errno;
+	const uint64_t room = TRACE_TRAILER + (uint64_t)TRACE_END_BYTES * ends.n_ranks, packed = trace_end_pack(ends.rank, after_ns);
+	int fd = open(ends.file.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
 	struct quiet q;
 	uint8_t b[TRACE_END_BYTES];
 
+	(void)arg;
+	for (int i = 0; i < TRACE_END_BYTES; i++)
+		b[i] = (uint8_t)(packed >> 8 * i);
+	if (fd < 0)
+		return;
+	quiet_begin(&q);
+	if (!fstat(fd, &st) && is_file(&st))
+		(void)!pwrite(fd, b, sizeof(b), (off_t)(ends.file.size - room + (uint64_t)TRACE_END_BYTES * ends.rank));
+	quiet_end(&q);
+	close(fd);
+}
+
+/* Runs last in a process, after its atexit functions. The file may have been moved or replaced by then. */
+__attribute__((destructor)) static void tell_end(void)
+{
+	const uint64_t room = TRACE_TRAILER + (uint64_t)TRACE_END_BYTES * ends.n_ranks;
+	int err = errno;
+
 	if (!ends.from_ns || ends.pid != getpid() || ends.file.size < room)
 		return;
 	after_ns = clock_ns(CLOCK_MONOTONIC) - ends.from_ns;
-	if (after_ns < LEAST_NS)
-		return;
-	packed = trace_end_pack(ends.rank, after_ns);
-	for (int i = 0; i < TRACE_END_BYTES; i++)
-		b[i] = (uint8_t)(packed >> 8 * i);
-	fd = open(ends.file.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd >= 0) {
-		quiet_begin(&q);
-		if (!fstat(fd, &st) && is_file(&st))
-			(void)!pwrite(fd, b, sizeof(b), (off_t)(ends.file.size - room + (uint64_t)TRACE_END_BYTES * ends.rank));
-		quiet_end(&q);
-		close(fd);
-	}
+	if (after_ns >= LEAST_NS)
+		patience_run(write_end, NULL, SERVER_S);
 	errno = err;
 }

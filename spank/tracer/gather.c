@@ -9,12 +9,15 @@
 #include <unistd.h>
 
 #include "spank/tracer/agree.h"
+#include "spank/tracer/device.h"
 #include "spank/tracer/ends.h"
 #include "spank/tracer/facts.h"
 #include "spank/tracer/gather_root.h"
 #include "spank/tracer/handles.h"
 #include "spank/tracer/mpilib.h"
 #include "spank/tracer/offsets.h"
+#include "spank/tracer/patience.h"
+#include "spank/tracer/patient_writer.h"
 #include "spank/tracer/record.h"
 #include "spank/tracer/place.h"
 #include "spank/tracer/run.h"
@@ -23,7 +26,7 @@
 #include "trace/format/writer.h"
 
 #define HOST_BYTES       sizeof(((struct run *)0)->host)
-#define CLOCK_PATIENCE_S 600
+#define CLOCK_SERVER_S 600
 #define PART_ROUNDS      3 /* with fewer rounds, replies are still in transit */
 
 /* tags on a communicator of the tracer, besides TAG_PING and TAG_PONG */
@@ -44,6 +47,7 @@ static void fill_proc(const struct run *r, struct trace_proc *p, const struct of
 	p->thread_level = (uint8_t)r->thread_level;
 	offsets_fix(r, clock, &p->clock);
 	place_facts(p);
+	p->devices = device_used();
 	rec_facts(p);
 }
 
@@ -177,7 +181,7 @@ static int send_pages(MPI_Comm c, struct buf *head, bool broken)
 static void receive_clock(MPI_Comm c, struct offset_pair *clock)
 {
 	*clock = (struct offset_pair){0};
-	if (agree_await(c, 0, TAG_CLOCK, TAG_PING, CLOCK_PATIENCE_S, NULL, NULL) == TAG_PING)
+	if (agree_await(c, 0, TAG_CLOCK, TAG_PING, CLOCK_SERVER_S, NULL, NULL) == TAG_PING)
 		offsets_echo(c);
 	mpi.Recv(clock, (int)sizeof(*clock), MPI_BYTE, 0, TAG_CLOCK, c, MPI_STATUS_IGNORE);
 }
@@ -213,42 +217,59 @@ static void send_clocks(const struct run *r, MPI_Comm c, const char *hosts)
 	offsets_free();
 }
 
-static int write_own(struct trace_writer *w, struct buf *job, struct buf *head, struct errbuf *err)
+static void write_own(struct trace_writer **w, struct buf *job, struct buf *head, struct errbuf *err)
 {
-	if (trace_writer_pages(w, job->data, job->len, err) < 0 ||
-	    (head->len && trace_writer_pages(w, head->data, head->len, err) < 0))
-		return -1;
-	for (uint32_t i = 0; head->len && i < rec_n_pages(); i++) {
-		struct buf page = {0};
-		int rv = rec_page_take(i, &page);
+	const uint32_t n = head->len ? rec_n_pages() : 0;
 
-		if (rv < 0)
+	patient_pages(w, job, err);
+	if (*w && head->len)
+		patient_pages(w, head, err);
+	for (uint32_t i = 0; *w && i < n; i++) {
+		struct buf page = {0};
+
+		if (rec_page_take(i, &page) == 0) {
+			patient_pages(w, &page, err);
+		} else {
 			err_set(err, "no memory for a page of times");
-		else
-			rv = trace_writer_pages(w, page.data, page.len, err);
+			patient_abort(w);
+		}
 		buf_free(&page);
-		if (rv < 0)
-			return -1;
 	}
-	return 0;
 }
 
-static struct trace_writer *open_trace(const struct run *r, const char *hosts, struct buf *head, char *path, size_t size,
-				       struct errbuf *err)
+/* The trace's file, made with a deadline. Static, because late work may still use it. */
+static struct {
+	const struct run *run;
+	char path[PATH_MAX + 64];
+	struct trace_writer *w;
+	struct errbuf err;
+} made;
+
+static void make_file(void *arg)
+{
+	(void)arg;
+	if (launch_trace_path(made.run, made.path, sizeof(made.path)) < 0)
+		err_set(&made.err, "%s: no free name for the trace", made.run->dir);
+	else
+		made.w = trace_writer_create(made.path, (uint32_t)made.run->world_size, &made.err);
+}
+
+static struct trace_writer *open_trace(const struct run *r, const char *hosts, struct buf *head, struct errbuf *err)
 {
 	struct trace_writer *w = NULL;
 	struct buf job = {0};
 
-	if (encode_job(r, hosts, &job) < 0)
+	made.run = r;
+	if (encode_job(r, hosts, &job) < 0) {
 		err_set(err, "no memory");
-	else if (launch_trace_path(r, path, size) < 0)
-		err_set(err, "%s: no free name for the trace", r->dir);
-	else
-		w = trace_writer_create(path, (uint32_t)r->world_size, err);
-	if (w && write_own(w, &job, head, err) < 0) {
-		trace_writer_abort(w);
-		w = NULL;
+	} else if (!patience_run(make_file, NULL, SERVER_S)) {
+		err_set(err, "%s does not answer", r->dir);
+	} else {
+		w = made.w;
+		*err = made.err;
 	}
+	if (w)
+		write_own(&w, &job, head, err);
 	buf_free(&job);
 	return w;
 }
@@ -260,13 +281,12 @@ static void write_trace(const struct run *r, MPI_Comm c, const char *hosts, stru
 	struct errbuf err = {""};
 	struct gather_report report;
 	struct trace_writer *w;
-	static char path[PATH_MAX + 64]; /* static, since the stack may be small */
 	char text[600];
 	int rv;
 
 	if (broken)
 		head->len = 0;
-	w = open_trace(r, hosts, head, path, sizeof(path), &err);
+	w = open_trace(r, hosts, head, &err);
 	rv = gather_root(&link, (uint32_t)r->world_size, &w, &report, &err);
 	if (broken) {
 		report.n_missing++;
@@ -275,14 +295,11 @@ static void write_trace(const struct run *r, MPI_Comm c, const char *hosts, stru
 	if (w && (rv < 0 || report.n_missing == (uint32_t)r->world_size)) {
 		if (rv == 0)
 			err_set(&err, "every rank ran out of memory");
-		trace_writer_abort(w);
-		w = NULL;
+		patient_abort(&w);
 	}
 	text[0] = '\0';
 	if (w)
-		trace_writer_ends(w);
-	if (w && trace_writer_close(w, report.n_missing > 0, &err) == 0)
-		ends_file_of(path, file);
+		patient_close(&w, report.n_missing > 0, made.path, file, &err);
 	if (!file->written)
 		snprintf(text, sizeof(text), "no trace: %s", err.text);
 	else if (report.n_missing)

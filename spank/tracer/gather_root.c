@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/buf.h"
+#include "spank/tracer/patient_writer.h"
 
 static int receive_rank(const struct gather_link *l, uint32_t rank, struct buf *msg, struct trace_writer **w,
 			struct gather_report *report, struct errbuf *err)
@@ -21,10 +22,9 @@ static int receive_rank(const struct gather_link *l, uint32_t rank, struct buf *
 		msg->len = 0;
 		if (len > INT32_MAX || buf_reserve(msg, len) < 0 || l->pages(l->arg, rank, msg->data, (uint32_t)len) < 0)
 			return -1;
-		if (*w && trace_writer_pages(*w, msg->data, len, err) < 0) {
-			trace_writer_abort(*w);
-			*w = NULL;
-		}
+		msg->len = len;
+		if (*w)
+			patient_pages(w, msg, err);
 		if (msg->cap > 2 * GATHER_MESSAGE)
 			buf_free(msg);
 	}

@@ -231,30 +231,41 @@ void comm_degrees(MPI_Comm c, int64_t index, int *in, int *out)
 		mpi.Dist_graph_neighbors_count(c, in, out, &weighted);
 }
 
-int64_t op_define(MPI_Op op)
+static int64_t op_intern(const char *name, bool commutes, uint64_t key)
 {
-	const char *name = mpilib_op_name(op);
 	struct trace_op *def;
-	int commutes = 0;
 	uint32_t i;
 
-	if (op == MPI_OP_NULL || mpi.Op_commutative(op, &commutes) != MPI_SUCCESS)
-		return TRACE_NULL;
-	name = name ? name : "user";
 	for (i = 0; i < handles.n_op; i++)
-		if (!strcmp(handles.op_def[i].name, name) && handles.op_def[i].commutes == !!commutes)
+		if (!strcmp(handles.op_def[i].name, name) && handles.op_def[i].commutes == commutes)
 			goto out;
 	def = realloc(handles.op_def, (handles.n_op + 1) * sizeof(*def));
 	if (!def)
 		return TRACE_NULL;
 	handles.op_def = def;
-	def[i] = (struct trace_op){.name = strdup(name), .commutes = !!commutes};
+	def[i] = (struct trace_op){.name = strdup(name), .commutes = commutes};
 	if (!def[i].name)
 		return TRACE_NULL;
 	handles.n_op++;
 out:
-	hmap_put(&handles.op, HANDLE_KEY(op), (int32_t)i);
+	hmap_put(&handles.op, key, (int32_t)i);
 	return i;
+}
+
+int64_t op_define(MPI_Op op)
+{
+	const char *name = mpilib_op_name(op);
+	int commutes = 0;
+
+	if (op == MPI_OP_NULL || mpi.Op_commutative(op, &commutes) != MPI_SUCCESS)
+		return TRACE_NULL;
+	return op_intern(name ? name : "user", commutes, HANDLE_KEY(op));
+}
+
+/* Addresses of constants are no handles: those are addresses of the library, or small numbers. */
+int64_t own_define(const char *name)
+{
+	return op_intern(name, false, (uint64_t)(uintptr_t)name + 1);
 }
 
 int handles_begin(void)

@@ -65,6 +65,8 @@ int win_group_ranks(MPI_Group g, MPI_Win w, int n, int *given, int *rank);
 
 int64_t type_define(MPI_Datatype t);
 int64_t op_define(MPI_Op op);
+/* A function of the program, among the operations: the name stays where it is, and has a parenthesis. */
+int64_t own_define(const char *name);
 
 /* Handles are pointers (Open MPI) or small integers (MPICH); keys are never 0. */
 #define HANDLE_KEY(h) (MPILIB_BITS(h) + 1)

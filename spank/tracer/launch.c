@@ -15,6 +15,7 @@
 
 #include "spank/tracer/mpilib.h"
 #include "spank/tracer/clock.h"
+#include "spank/tracer/patience.h"
 #include "spank/tracer/run.h"
 
 #define MAX_NAMES    10000
@@ -215,8 +216,28 @@ static int own_marker(char *name, size_t size)
 	return 0;
 }
 
-void launch_mark(struct run *r)
+/*
+ * Work with the markers has a deadline (patience.h). Late work may still use its arguments, so they are static.
+ */
+static struct {
+	const struct run *r;
+	char *text;      /* malloced */
+	char *decision;
+	int32_t *leader; /* malloced */
+	int64_t n;
+	bool flag;
+} at_work;
+
+static bool run_patiently(const struct run *r, void (*work)(void *))
 {
+	at_work.r = r;
+	at_work.decision = NULL;
+	return patience_run(work, NULL, SERVER_S);
+}
+
+static void work_mark(void *arg)
+{
+	struct run *r = arg;
 	char name[200], record[32];
 
 	if (own_marker(name, sizeof(name)) < 0)
@@ -227,11 +248,22 @@ void launch_mark(struct run *r)
 	append_record(r, name, record, &r->marked);
 }
 
-bool launch_root_present(const struct run *r)
+void launch_mark(struct run *r)
+{
+	patience_run(work_mark, r, SERVER_S);
+}
+
+static void work_root_present(void *arg)
 {
 	static char path[PATH_MAX + 512];
 
-	return marker_path(r, "root", path, sizeof(path)) == 0 && access(path, F_OK) == 0;
+	(void)arg;
+	at_work.flag = marker_path(at_work.r, "root", path, sizeof(path)) == 0 && access(path, F_OK) == 0;
+}
+
+bool launch_root_present(const struct run *r)
+{
+	return run_patiently(r, work_root_present) ? at_work.flag : r->root_seen;
 }
 
 /* Call f(path, rest of the name) for each marker of this run. */
@@ -324,7 +356,7 @@ static void add_marker(const char *path, const char *rest, void *arg)
 	close(fd);
 }
 
-int64_t launch_count(const struct run *r, int32_t *leader)
+static int64_t count_markers(const struct run *r, int32_t *leader)
 {
 	struct presence p = {.r = r, .leader = leader};
 
@@ -340,7 +372,28 @@ int64_t launch_count(const struct run *r, int32_t *leader)
 	return p.known ? p.known : p.unknown;
 }
 
-int64_t launch_here(const struct run *r, bool *lowest)
+static void work_count(void *arg)
+{
+	(void)arg;
+	at_work.n = count_markers(at_work.r, at_work.leader);
+}
+
+int64_t launch_count(const struct run *r, int32_t *leader)
+{
+	const size_t size = (size_t)r->world_size * sizeof(*leader);
+	int64_t n = 0;
+
+	memset(leader, 0xff, size); /* -1 */
+	at_work.leader = patience_lost() ? NULL : malloc(size);
+	if (!at_work.leader || !run_patiently(r, work_count))
+		return 0;
+	n = at_work.n;
+	memcpy(leader, at_work.leader, size);
+	free(at_work.leader);
+	return n;
+}
+
+static int64_t count_here(const struct run *r, bool *lowest)
 {
 	static char path[PATH_MAX + 512];
 	char name[200];
@@ -361,6 +414,20 @@ out:
 	free(p.leader);
 	free(p.seen);
 	return n;
+}
+
+static void work_here(void *arg)
+{
+	(void)arg;
+	at_work.n = count_here(at_work.r, &at_work.flag);
+}
+
+int64_t launch_here(const struct run *r, bool *lowest)
+{
+	const bool done = run_patiently(r, work_here);
+
+	*lowest = !done || at_work.flag;
+	return done ? at_work.n : 0;
 }
 
 /* ---- one decision for all ---- */
@@ -387,14 +454,21 @@ static char *read_decision(const struct run *r, const char *path)
 	return text;
 }
 
-char *launch_decision(const struct run *r)
+static void work_decision(void *arg)
 {
 	static char path[PATH_MAX + 512];
 
-	return marker_path(r, "decision", path, sizeof(path)) < 0 ? NULL : read_decision(r, path);
+	(void)arg;
+	if (marker_path(at_work.r, "decision", path, sizeof(path)) == 0)
+		at_work.decision = read_decision(at_work.r, path);
 }
 
-char *launch_decide(const struct run *r, const char *text)
+char *launch_decision(const struct run *r)
+{
+	return run_patiently(r, work_decision) ? at_work.decision : NULL;
+}
+
+static char *decide(const struct run *r, const char *text)
 {
 	static char path[PATH_MAX + 512], own[PATH_MAX + 512];
 	char name[32];
@@ -419,6 +493,21 @@ char *launch_decide(const struct run *r, const char *text)
 	return made;
 }
 
+static void work_decide(void *arg)
+{
+	(void)arg;
+	at_work.decision = decide(at_work.r, at_work.text);
+}
+
+char *launch_decide(const struct run *r, const char *text)
+{
+	at_work.text = patience_lost() ? NULL : strdup(text);
+	if (!at_work.text || !run_patiently(r, work_decide))
+		return NULL;
+	free(at_work.text);
+	return at_work.decision;
+}
+
 static void remove_marker(const char *path, const char *rest, void *arg)
 {
 	(void)rest;
@@ -426,9 +515,15 @@ static void remove_marker(const char *path, const char *rest, void *arg)
 	unlink(path);
 }
 
+static void work_unmark(void *arg)
+{
+	(void)arg;
+	each_marker(at_work.r, remove_marker, NULL);
+}
+
 void launch_unmark(const struct run *r)
 {
-	each_marker(r, remove_marker, NULL);
+	run_patiently(r, work_unmark);
 }
 
 /* ---- names ---- */
@@ -455,20 +550,28 @@ int launch_trace_path(const struct run *r, char *path, size_t size)
 	return -1;
 }
 
-void launch_report(const struct run *r, const char *text)
+static void work_report(void *arg)
 {
 	static char path[PATH_MAX + 32];
 	int fd;
 
-	if (r->aloud) {
-		dprintf(STDERR_FILENO, "precedent: %s\n", text);
-		return;
-	}
-	if (snprintf(path, sizeof(path), "%s/tracer.err", r->dir) >= (int)sizeof(path))
+	(void)arg;
+	if (snprintf(path, sizeof(path), "%s/tracer.err", at_work.r->dir) >= (int)sizeof(path))
 		return;
 	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
 	if (fd < 0)
 		return;
-	dprintf(fd, "%s: %s\n", r->id, text);
+	dprintf(fd, "%s: %s\n", at_work.r->id, at_work.text);
 	close(fd);
+}
+
+void launch_report(const struct run *r, const char *text)
+{
+	if (r->aloud) {
+		dprintf(STDERR_FILENO, "precedent: %s\n", text);
+		return;
+	}
+	at_work.text = patience_lost() ? NULL : strdup(text);
+	if (at_work.text && run_patiently(r, work_report))
+		free(at_work.text);
 }

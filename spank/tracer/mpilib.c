@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "spank/loader/host.h"
+#include "spank/tracer/handles.h"
 #include "spank/tracer/mpilib.h"
 #include "trace/format/spill_format.h"
 
@@ -103,6 +104,23 @@ int mpilib_load(void)
 	load_fortran();
 	mpi.f08_base = first_index();
 	return mpi.world && mpi.self ? 0 : -1;
+}
+
+void mpilib_tell_types(struct spill_live *live)
+{
+	const MPI_Datatype known[] = {
+		MPI_CHAR, MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_BYTE, MPI_PACKED, MPI_SHORT, MPI_UNSIGNED_SHORT, MPI_INT,
+		MPI_UNSIGNED, MPI_LONG, MPI_UNSIGNED_LONG, MPI_LONG_LONG, MPI_UNSIGNED_LONG_LONG, MPI_FLOAT, MPI_DOUBLE,
+		MPI_LONG_DOUBLE, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T, MPI_INT64_T, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T,
+		MPI_UINT64_T, MPI_C_BOOL, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_AINT, MPI_OFFSET, MPI_CHARACTER,
+		MPI_LOGICAL, MPI_INTEGER, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_COMPLEX, MPI_DOUBLE_COMPLEX};
+	uint32_t n = 0;
+	int size;
+
+	_Static_assert(sizeof(known) / sizeof(*known) <= SPILL_TYPES_MAX, "room for all types");
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (known[i] != MPI_DATATYPE_NULL && mpi.Type_size(known[i], &size) == MPI_SUCCESS && size > 0)
+			live->type[n++] = (struct spill_type){HANDLE_KEY(known[i]), (uint64_t)size};
 }
 
 void mpilib_tell_constants(struct spill_header *h)

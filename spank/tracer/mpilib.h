@@ -91,6 +91,9 @@ int mpilib_load(void);
 /* Store the constants for ranks and tags for readers of the spill file. */
 struct spill_header;
 void mpilib_tell_constants(struct spill_header *h);
+struct spill_live;
+/* Sizes of predefined datatypes, for the message of a send that does not return. */
+void mpilib_tell_types(struct spill_live *live);
 
 /* Name of a predefined operation, or NULL. */
 const char *mpilib_op_name(MPI_Op op);

@@ -54,17 +54,22 @@ void offsets_echo(MPI_Comm c)
 
 /* ---- after MPI_Init ---- */
 
-static void begin_root(const struct run *r)
+/* Returns whether all ranks have the tracer. */
+static bool begin_root(const struct run *r)
 {
+	bool all = true;
 	int32_t *leader = malloc((size_t)r->world_size * sizeof(*leader));
 	struct buf text = {0};
 	char *made = NULL, line[16];
 	bool lowest;
 
-	if (launch_here(r, &lowest) == r->world_size || !leader)
+	if (!leader || launch_here(r, &lowest) == r->world_size) {
+		all = leader != NULL;
 		goto out;
+	}
 	measured[0] = calloc((size_t)r->world_size, sizeof(*measured[0]));
-	if (measured[0] && launch_count(r, leader) == r->world_size && leader[0] == 0) {
+	all = launch_count(r, leader) == r->world_size;
+	if (measured[0] && all && leader[0] == 0) {
 		buf_put(&text, "GO\n", 3);
 		for (int i = 1; i < r->world_size; i++)
 			if (leader[i] == i)
@@ -83,6 +88,7 @@ out:
 	free(leader);
 	free(made);
 	buf_free(&text);
+	return all;
 }
 
 /* Wait for rank 0's decision. After a timeout, this rank decides. */
@@ -119,14 +125,16 @@ static void begin_other(const struct run *r)
 	free(made);
 }
 
-void offsets_begin(const struct run *r)
+void offsets_begin(struct run *r)
 {
 	if (r->world_size < 2 || r->rank != r->world_rank)
 		return;
-	if (r->world_rank == 0)
-		begin_root(r);
-	else
+	if (r->world_rank == 0) {
+		r->all_seen = begin_root(r);
+	} else {
+		r->root_seen = launch_root_present(r);
 		begin_other(r);
+	}
 }
 
 /* ---- in MPI_Finalize ---- */

@@ -31,7 +31,7 @@ struct offset_pair {
 };
 
 /* Call on all ranks after MPI_Init. */
-void offsets_begin(const struct run *r);
+void offsets_begin(struct run *r);
 
 /* On rank 0 in MPI_Finalize, on a communicator of the tracer: measure the first rank of each node. hosts has
  * host_bytes per rank. Returns 0, or -1 if memory runs out. */

@@ -160,7 +160,10 @@ static inline bool rec_enter(struct rec_call *c, uintptr_t ra, uintptr_t cfa)
 /* A call's parameters as passed, for readers of the spill file if it does not return: see struct spill_live. */
 struct rec_inside {
 	uint64_t call, object, peers;
+	uint64_t type; /* of a blocking send; otherwise the constant 0 */
 };
+/* A count for enter_peers. */
+#define REC_COUNT(n) ((n) > 0 && (n) <= INT32_MAX ? (uint32_t)(n) : 0u)
 #define REC_PEERS(dst, src) ((uint64_t)(uint32_t)(dst) | (uint64_t)(uint32_t)(src) << 32)
 
 __attribute__((always_inline)) static inline void rec_start(struct rec_call *c, struct rec_inside in)
@@ -173,6 +176,8 @@ __attribute__((always_inline)) static inline void rec_start(struct rec_call *c, 
 	live->enter_call = in.call;
 	live->enter_object = in.object;
 	live->enter_peers = in.peers;
+	if (!__builtin_constant_p(in.type) || in.type)
+		live->enter_type = in.type;
 	__atomic_store_n(&live->enter_tick, c->t0, __ATOMIC_RELEASE);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "spank/tracer/cost.h"
+#include "spank/tracer/device.h"
 #include "spank/tracer/facts.h"
 #include "spank/tracer/handles.h"
 #include "spank/tracer/memory.h"
@@ -131,6 +132,7 @@ static void prepare_run(void)
 	run.before_ns = process_age_ns();
 	if (!stop_wanted())
 		launch_mark(&run);
+	device_before_init();
 	clock_is_tsc = clock_has_tsc();
 	init_ticks = clock_ticks();
 	run.init_mono_ns = clock_ns(CLOCK_MONOTONIC);
@@ -155,7 +157,7 @@ static void mark_event(uint16_t fn, const int64_t *v, uint32_t n, uintptr_t ra, 
 
 	if (!rec_enter(&c, ra, cfa))
 		return;
-	rec_start(&c, (struct rec_inside){SPILL_CALL(fn, 0), 0, 0});
+	rec_start(&c, (struct rec_inside){.call = SPILL_CALL(fn, 0)});
 	if (!rec_leave(&c, true))
 		return;
 	c.t1 = c.t0;
@@ -192,6 +194,7 @@ static int begin_recording(void)
 		passthrough_protect(&rec.pages.spill);
 		site_tell_modules(&rec.pages.spill);
 		mpilib_tell_constants(rec.pages.spill.header);
+		mpilib_tell_types(rec.live);
 	}
 	if (err.text[0])
 		launch_report(&run, err.text);
@@ -248,6 +251,7 @@ static bool make_ready(void)
 	if (!rec_self.v)
 		rec_thread_begin(&rec_self); /* slow, so it is done before the program's time starts */
 	place_begin();
+	device_after_init();
 	run.start_real_ns = clock_ns(CLOCK_REALTIME);
 	learn_facts(&run);
 	fill_header(&header);

@@ -34,6 +34,8 @@ struct run {
 	struct timespec marked;
 	int thread_level;
 	int world_rank, world_size;
+	/* Seen after MPI_Init, for a directory that does not answer later: the marker of rank 0; on rank 0, all markers. */
+	bool root_seen, all_seen;
 	bool aloud;              /* messages go to standard error, since no directory was given */
 	/* started by MPI_Comm_spawn of another program, whose trace is the run's trace */
 	bool spawned;
@@ -52,9 +54,11 @@ void run_before_finalize(uint16_t fn, uintptr_t ra, uintptr_t cfa);
 void launch_read(struct run *r);          /* reads the environment */
 int launch_host(char *host, size_t size); /* name of this node */
 void launch_mark(struct run *r);          /* writes this process's markers */
-bool launch_root_present(const struct run *r);
+bool launch_root_present(const struct run *r); /* if the directory does not answer: root_seen */
 /* Number of ranks that have the tracer, by the markers; -1 if the markers contradict each other. A node here means
  * the processes that one process of the launcher started on a node.
+ *
+ * Returns 0 if the directory does not answer (patience_lost).
  *
  * leader: world_size entries. Each is the lowest rank of the rank's node, or -1 if the rank has no tracer or does not
  * know its number. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/arch/arch.h"
 #include "spank/tracer/clock.h"
 #include "spank/tracer/record.h"
 #include "spank/tracer/sample_impl.h"
@@ -96,6 +97,7 @@ static uint32_t room_of(uint32_t n_ranks)
 /* The first source that works on this node. NULL: none; sampling.none says why. */
 static const struct sample_source *choose_source(void)
 {
+#if ARCH_SAMPLES
 	struct errbuf ring = {""}, timer = {""};
 
 	if (sample_ring.begin(&ring) == 0)
@@ -103,6 +105,9 @@ static const struct sample_source *choose_source(void)
 	if (sample_timer.begin(&timer) == 0)
 		return &sample_timer;
 	err_set(&sampling.none, "%.150s; %.150s", ring.text, timer.text);
+#else
+	err_set(&sampling.none, ARCH_NO_SAMPLES);
+#endif
 	return NULL;
 }
 

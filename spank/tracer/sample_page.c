@@ -212,7 +212,7 @@ static void fill_samples(const struct place *p, uint32_t n, struct trace_samples
 {
 	for (uint32_t i = 0; i < sampling.n; i++) {
 		const struct sample_kept *k = &sampling.kept[i];
-		struct place key = {.pc = k->pc}, *found = NULL;
+		const struct place key = {.pc = k->pc}, *found = NULL;
 
 		if (!(k->s.flags & TSAMPLE_BORDER) && !(found = bsearch(&key, p, n, sizeof(*p), by_pc)))
 			continue; /* code generated at run time */

@@ -21,11 +21,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/arch/arch.h"
 #include "spank/tracer/clock.h"
 #include "spank/tracer/record.h"
 #include "spank/tracer/sample_impl.h"
 
-#if defined(__x86_64__)
+#if ARCH_SAMPLES
 
 #include <asm/perf_regs.h>
 
@@ -59,11 +60,8 @@ static struct clock_pair {
 	uint64_t mono_ns, tick;
 } begun;
 
-/* Position of a trace's register i among the registers that the kernel stores, by the order of their bits. */
-#define REGS_MASK 0xff00ffull
-static const uint8_t place_of[TSAMPLE_REGS] = {PERF_REG_X86_AX, PERF_REG_X86_CX, PERF_REG_X86_DX, PERF_REG_X86_BX,
-					       PERF_REG_X86_SP, PERF_REG_X86_BP, PERF_REG_X86_SI, PERF_REG_X86_DI,
-					       8, 9, 10, 11, 12, 13, 14, 15};
+/* Position of a trace's register i among the registers that the kernel stores. */
+static const uint8_t place_of[TSAMPLE_REGS] = ARCH_PERF_REGS;
 
 /* PERF_RECORD_SAMPLE with the fields that ring_open asks for. */
 struct record {
@@ -87,7 +85,7 @@ static size_t page_size(void)
 static int ring_open(struct ring *r, pid_t id, uint32_t pages, uint64_t period_ns)
 {
 	struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(a), .config = PERF_COUNT_SW_TASK_CLOCK,
-				    .sample_period = period_ns, .sample_regs_user = REGS_MASK, .exclude_kernel = 1,
+				    .sample_period = period_ns, .sample_regs_user = ARCH_PERF_MASK, .exclude_kernel = 1,
 				    .exclude_hv = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
 				    .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_READ | PERF_SAMPLE_REGS_USER};
 	size_t size = pages * page_size();
@@ -401,14 +399,5 @@ static void ring_end(void)
 }
 
 const struct sample_source sample_ring = {"ring", ring_begin, thread_begin, thread_close, ring_end};
-
-#else
-
-static int ring_begin(struct errbuf *err)
-{
-	return err_set(err, "registers of this processor are not recorded");
-}
-
-const struct sample_source sample_ring = {.name = "ring", .begin = ring_begin};
 
 #endif

@@ -24,11 +24,12 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "common/arch/arch.h"
 #include "spank/tracer/clock.h"
 #include "spank/tracer/record.h"
 #include "spank/tracer/sample_impl.h"
 
-#if defined(__x86_64__)
+#if ARCH_SAMPLES
 
 #define SAMPLE_SIGNAL 32
 /* bytes; crash handlers (UCX) have larger alternate stacks, runtimes have 8 to 32 KiB */
@@ -51,8 +52,7 @@ static int timer[SAMPLE_THREADS];
 static uint64_t delay_seen_ns[SAMPLE_THREADS];
 
 void sample_restore(void) __attribute__((visibility("hidden")));
-__asm__(".text\n\t.globl sample_restore\n\t.hidden sample_restore\n\t.type sample_restore, @function\n"
-	"sample_restore:\n\tmov $15, %rax\n\tsyscall\n"); /* rt_sigreturn */
+ARCH_SIGRETURN("sample_restore");
 
 static long action(const struct kernel_action *set, struct kernel_action *get)
 {
@@ -114,12 +114,11 @@ static uint64_t delay_part_ns(uint32_t index, uint64_t off)
 
 static void store(uint32_t index, const ucontext_t *u)
 {
-	static const uint8_t reg[TSAMPLE_REGS] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-						  REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+	static const uint8_t reg[TSAMPLE_REGS] = ARCH_UCONTEXT_REGS;
 	struct sample_look look = {.event = rec.n_events, .tick = clock_ticks() - rec.start,
 				   .cpu_ns = clock_true_ns(CLOCK_THREAD_CPUTIME_ID),
 				   .wall_ns = clock_true_ns(CLOCK_MONOTONIC),
-				   .pc = (uint64_t)u->uc_mcontext.gregs[REG_RIP]};
+				   .pc = (uint64_t)u->uc_mcontext.gregs[ARCH_UCONTEXT_PC]};
 
 	if (rec_self.depth || rec_polls.n >= REC_POLL_INSIDE || (index && rec.live->enter_tick))
 		look.flags = TSAMPLE_IN_MPI;
@@ -209,14 +208,5 @@ static void timer_end(void)
 }
 
 const struct sample_source sample_timer = {"timer", timer_begin, thread_begin, thread_end, timer_end};
-
-#else
-
-static int timer_begin(struct errbuf *err)
-{
-	return err_set(err, "timers: registers of this processor are not recorded");
-}
-
-const struct sample_source sample_timer = {.name = "timer", .begin = timer_begin};
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "common/arch/arch.h"
 #include "spank/tracer/hmap.h"
 #include "spank/tracer/site.h"
 #include "spank/tracer/spill.h"
@@ -250,6 +251,7 @@ int site_tracer(uintptr_t *lo, uintptr_t *hi)
 
 struct walk {
 	uintptr_t ra, lo, hi;    /* first return address; stack bounds */
+	uintptr_t inner;         /* ARCH_FRAME of the last frame */
 	uint32_t n;
 	int started;
 	uintptr_t pc[UNWIND_FRAMES];
@@ -260,8 +262,9 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *ctx, void *data)
 {
 	struct walk *w = data;
 	uintptr_t pc = _Unwind_GetIP(ctx);
-	const uintptr_t *place = (const uintptr_t *)_Unwind_GetCFA(ctx) - 1;
+	const uintptr_t *place = ARCH_RETURN_PLACE(ctx, w->inner);
 
+	w->inner = ARCH_FRAME(ctx);
 	if (!w->started && pc != w->ra)
 		return _URC_NO_REASON;
 	w->started = 1;
@@ -269,7 +272,7 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *ctx, void *data)
 		return _URC_NORMAL_STOP;
 	w->pc[w->n] = pc;
 	w->place[w->n] = NULL;
-	if ((uintptr_t)place >= w->lo && (uintptr_t)place < w->hi && !((uintptr_t)place & 7) && *place == pc)
+	if ((uintptr_t)place >= w->lo && (uintptr_t)place < w->hi && !((uintptr_t)place & 7) && arch_return_address(*place) == pc)
 		w->place[w->n] = place;
 	return ++w->n == UNWIND_FRAMES ? _URC_NORMAL_STOP : _URC_NO_REASON;
 }
@@ -414,7 +417,7 @@ uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t st
 	c->last_sym = UINT32_MAX;
 	for (uint32_t i = 1; i < w.n; i++) {
 		c->place[c->n] = w.place[i];
-		c->value[c->n++] = w.pc[i];
+		c->value[c->n++] = *w.place[i]; /* as it was saved */
 	}
 	c->ra = ra;
 	c->cfa = cfa;

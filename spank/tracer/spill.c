@@ -170,7 +170,8 @@ int spill_open(struct spill *s, const char *dir, const char *id, uint32_t rank, 
 {
 	static struct spill_header h; /* static, since the stack may be small */
 
-	h = (struct spill_header){.magic = SPILL_MAGIC, .version = SPILL_VERSION, .rank = rank};
+	h = (struct spill_header){.version = SPILL_VERSION, .rank = rank};
+	memcpy(h.magic, SPILL_MAGIC, sizeof(h.magic));
 	*s = (struct spill){.fd = -1};
 	lay_out_window(s, &h, stream_cap);
 	s->window = s->end = h.window;

@@ -3,7 +3,8 @@
  * What a look of precedentd costs without slurmctld's share: following, waits and questions, over a queue of jobs of which
  * none or some change. Processor time, medians of looks.
  *
- *   bench_look [JOBS [CHANGING]]    10,000 in the queue, of which 100 start and 100 end between two looks
+ *   bench_look [JOBS [CHANGING [PROGRAMS [WAITING]]]]    10,000 in the queue, of which 100 start and 100 end between two looks.
+ *                                                        PROGRAMS of 5,000 users are known, and WAITING of these wait for probes
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,10 @@
 #include "predictor/follow/follow.h"
 #include "predictor/follow/poll_cache.h"
 #include "predictor/follow/start_forecast.h"
+#include "predictor/probe/probes.h"
+#include "predictor/store/layout.h"
+#include "predictor/store/probes.h"
+#include "predictor/store/programs.h"
 
 #define LOOKS 25
 #define POLL_S 10
@@ -26,15 +31,6 @@ static void die(const char *what)
 }
 
 /* ---- a cluster that does as it is told ---- */
-
-static int fake_submit(void *arg, const struct cluster_submission *s, uint32_t *job_id, struct errbuf *errp)
-{
-	static uint32_t next = 1u << 30;
-
-	(void)arg, (void)s, (void)errp;
-	*job_id = next++;
-	return 0;
-}
 
 static int fake_limit(void *arg, uint32_t job_id, uint32_t limit_min, const char *comment, struct errbuf *errp)
 {
@@ -82,7 +78,7 @@ struct job_text {
 struct bench {
 	struct cluster_job *jobs;
 	struct job_text *texts;
-	size_t n;
+	size_t n, n_asked; /* probes come last */
 	size_t pending, running; /* jobs before `running` have ended, before `pending` they have started */
 	int64_t now;
 	struct daemon_env env;
@@ -109,9 +105,25 @@ static void job_make(struct bench *b, size_t i)
 					  .account = "", .qos = ""};
 }
 
+/* A probe, which stays in the queue. */
+static int fake_submit(void *arg, const struct cluster_submission *s, uint32_t *job_id, struct errbuf *errp)
+{
+	struct bench *b = arg;
+	struct cluster_job *j = &b->jobs[b->n];
+
+	(void)errp;
+	*job_id = (1u << 30) + (uint32_t)b->n;
+	snprintf(b->texts[b->n].comment, sizeof(b->texts[0].comment), "%s", s->admin_comment);
+	*j = (struct cluster_job){.job_id = *job_id, .uid = s->uid, .batch = true, .end_state = "", .submit_time = b->now,
+				  .limit_min = s->limit_min, .nodes = s->nodes, .tasks = s->tasks, .nice = CLUSTER_LOWEST_NICE,
+				  .name = "precedent-probe", .partition = "fast", .features = "",
+				  .admin_comment = b->texts[b->n++].comment, .account = "", .qos = ""};
+	return 0;
+}
+
 static void jobs_change(struct bench *b, size_t n)
 {
-	for (size_t k = 0; k < n && b->pending < b->n; k++) {
+	for (size_t k = 0; k < n && b->pending < b->n_asked; k++) {
 		struct cluster_job *j = &b->jobs[b->pending++];
 
 		j->phase = CLUSTER_RUNNING;
@@ -126,6 +138,40 @@ static void jobs_change(struct bench *b, size_t n)
 		j->elapsed_s = (double)(b->now - j->start_time);
 		j->end_state = "FAILED";
 	}
+}
+
+/* ---- programs ---- */
+
+#define USERS 5000
+
+static void program_make(struct store *s, size_t i, bool waits, int64_t now, struct errbuf *err)
+{
+	struct store_estimate e = {.candidate = "fast", .e = {.mean_s = 100, .lo_s = 90, .hi_s = 110, .n = 3}, .updated = now, .scale = 1};
+	const struct cluster_layout layout = {.gid = 1000};
+	struct store_probe probe = {.candidate = "fast", .state = PROBE_WAITING, .updated = now};
+	struct store_program p = {.uid = 2000 + (uint32_t)(i % USERS), .state = waits ? PROGRAM_BUILDING : PROGRAM_READY, .nodes = 2,
+				  .tasks = 2, .source_job = 1, .source_elapsed_s = 100, .source_candidate = "fast", .n_traces = 1,
+				  .created = now, .updated = now - (int64_t)(i % 1000)};
+
+	snprintf(p.key, sizeof(p.key), "%016zx%016zx", (i + 1) * 0x9e3779b97f4a7c15u, i | 1ul << 40);
+	memcpy(p.family, p.key, sizeof(p.family));
+	memcpy(probe.key, p.key, sizeof(probe.key));
+	snprintf(p.name, sizeof(p.name), "program-%zu", i);
+	if (store_program_put(s, &p, err) < 0 || (waits && store_layout_put(s, p.key, &layout, err) < 0) ||
+	    (waits ? store_probe_put(s, &probe, err) : store_estimate_put(s, p.key, &e, err)) < 0)
+		die(err->text);
+}
+
+static void programs_make(struct store *s, size_t n, size_t waiting, int64_t now)
+{
+	struct errbuf err = {""};
+
+	if (store_begin(s, &err) < 0)
+		die(err.text);
+	for (size_t i = 0; i < n; i++)
+		program_make(s, i, i < waiting, now, &err);
+	if (store_commit(s, &err) < 0)
+		die(err.text);
 }
 
 /* ---- looks ---- */
@@ -179,31 +225,37 @@ static void looks(struct bench *b, const char *what, size_t change)
 
 int main(int argc, char **argv)
 {
-	static const struct cluster_ops ops = {.submit = fake_submit, .set_limit = fake_limit, .cancel = fake_cancel,
+	struct cluster_ops ops = {.submit = fake_submit, .set_limit = fake_limit, .cancel = fake_cancel,
 						.arm = fake_arm};
 	struct precedent_conf conf = {.mode = MODE_OBSERVE, .n_candidates = 2, .margin = 0.15, .min_limit_min = 1,
-				      .heartbeat_timeout_s = 120, .poll_interval_s = POLL_S, .spool_dir = "/nowhere"};
+				      .heartbeat_timeout_s = 120, .poll_interval_s = POLL_S, .spool_dir = "/nowhere", .install_dir = "/usr", .probe_seconds = 10,
+				      .probe_budget = 1};
+	struct probes_turn turn = {0};
 	struct bench b = {.n = argc > 1 ? strtoul(argv[1], NULL, 10) : 10000, .now = 1700000000};
-	size_t change = argc > 2 ? strtoul(argv[2], NULL, 10) : 100;
+	size_t change = argc > 2 ? strtoul(argv[2], NULL, 10) : 100, programs = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
 	char dir[] = "/tmp/precedent-bench.XXXXXX", path[64], what[64];
 	struct errbuf err = {""};
 	double follow, waits;
 
-	if (!b.n || argc > 3 || !mkdtemp(dir)) {
-		fprintf(stderr, "usage: bench_look [JOBS [CHANGING]]\n");
+	if (!b.n || argc > 5 || !mkdtemp(dir)) {
+		fprintf(stderr, "usage: bench_look [JOBS [CHANGING [PROGRAMS [WAITING]]]]\n");
 		return 2;
 	}
 	conf.candidates[0] = (struct conf_candidate){"fast", "fast", ""};
 	conf.candidates[1] = (struct conf_candidate){"slow", "slow", ""};
 	snprintf(path, sizeof(path), "%s/precedent.db", dir);
-	b.jobs = calloc(b.n, sizeof(*b.jobs));
-	b.texts = calloc(b.n, sizeof(*b.texts));
+	ops.arg = &b;
+	b.n_asked = b.n;
+	b.jobs = calloc(b.n + PROBES_OPEN_MAX, sizeof(*b.jobs));
+	b.texts = calloc(b.n + PROBES_OPEN_MAX, sizeof(*b.texts));
 	b.forecast = start_forecast_create();
 	b.env = (struct daemon_env){.conf = &conf, .ops = &ops};
 	b.memory.cache = poll_cache_create();
+	b.memory.probes = &turn;
 	if (!b.jobs || !b.texts || !b.forecast || store_open(path, STORE_WRITE | STORE_WAIT, &b.env.store, &err) < 0)
 		die(err.text[0] ? err.text : "out of memory");
-	for (size_t i = 0; i < b.n; i++)
+	programs_make(b.env.store, programs, argc > 4 ? strtoul(argv[4], NULL, 10) : 0, b.now);
+	for (size_t i = 0; i < b.n_asked; i++)
 		job_make(&b, i);
 	look(&b, &follow, &waits);
 	printf("%-32s follow %7.2f ms   waits %6.2f ms\n", "all of them new", follow, waits);

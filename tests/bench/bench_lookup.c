@@ -24,6 +24,7 @@
 #include "predictor/store/keep.h"
 
 #define UID	  1000
+#define GROUPS_FILLED 100000
 #define NOW	  1700000000
 #define BEAT	  10000
 #define ROWS_A_TX 20000
@@ -76,6 +77,8 @@ static void submission(struct decide_input *in, char *arg, char *spank_env[1], c
 	    .spank_env = spank_env,
 	    .n_spank_env = 1,
 	    .work_dir = "/home/user/project",
+	    .name = "melt",
+	    .command = "sbatch job.sh",
 	    .partition = "fast",
 	    .layout = {.nodes_min = 2, .nodes_max = 2, .tasks = 32, .tasks_per_node = 16, .cpus_per_task = 1},
 	    .time_limit_min = 120,
@@ -341,6 +344,30 @@ static void fill_families(struct store *writer, char *spank_env[1])
 	}
 }
 
+/* The submissions' groups of similar runs, among groups of other users. */
+static void fill_groups(struct store *writer)
+{
+	struct decide_input in;
+	struct errbuf err = {""};
+	char arg[64], *args[1];
+
+	submission(&in, arg, NULL, args, 1);
+	if (store_begin(writer, &err) < 0)
+		die(&err);
+	for (uint32_t i = 0; i < GROUPS_FILLED; i++) {
+		struct group_run run = {UID + i % (GROUPS_FILLED / 32), "COMPLETED", 500 + i % 100, NOW};
+		struct group_job job = {.uid = run.uid, .nodes = 2, .limit_min = 120, .partition = "fast", .command = in.command,
+					.name = in.name, .work_dir = in.work_dir, .account = in.account};
+		struct group_ids ids;
+
+		group_ids_of(&job, &ids);
+		if (store_groups_add(writer, &ids, &run, &err) < 0)
+			die(&err);
+	}
+	if (store_commit(writer, &err) < 0)
+		die(&err);
+}
+
 /* Of the index beside the store. */
 static long file_bytes(const char *store)
 {
@@ -354,8 +381,10 @@ static long file_bytes(const char *store)
 static void bench(const char *dir, uint64_t programs, uint64_t submissions, bool with_index)
 {
 	static const char fingerprint[] = "v1:0123456789abcdef0123456789abcdef:3";
+	static const char third[] = "v1:11111111111111111111111111111111:3"; /* one of which similar runs are known, and nothing else */
 	static const char another[] = "v1:fedcba9876543210fedcba9876543210:3"; /* another program: its kin has no model */
-	char path[256], env[128], env_alike[128], *spank_env[1] = {env}, *spank_alike[1] = {env_alike};
+	char path[256], env[128], env_alike[128], env_similar[128];
+	char *spank_env[1] = {env}, *spank_alike[1] = {env_alike}, *spank_similar[1] = {env_similar};
 	struct errbuf err = {""};
 	struct times t = {calloc(submissions, 8), calloc(submissions, 8), 0, 0};
 	struct store *writer, *reader;
@@ -366,6 +395,7 @@ static void bench(const char *dir, uint64_t programs, uint64_t submissions, bool
 
 	snprintf(path, sizeof(path), "%s/precedent.db", dir);
 	snprintf(env, sizeof(env), "%s=%s", IDENTITY_FINGERPRINT_VAR, fingerprint);
+	snprintf(env_similar, sizeof(env_similar), "%s=%s", IDENTITY_FINGERPRINT_VAR, third);
 	snprintf(env_alike, sizeof(env_alike), "%s=%s", IDENTITY_FINGERPRINT_VAR, another);
 	if (!t.known || !t.unknown || store_open(path, STORE_WRITE, &writer, &err) < 0)
 		die(&err);
@@ -382,22 +412,25 @@ static void bench(const char *dir, uint64_t programs, uint64_t submissions, bool
 	printf("store: %llu programs, %llu estimates, %.0f MB, written in %.1f s; script of %zu bytes\n",
 	       (unsigned long long)counts.programs, (unsigned long long)counts.estimates,
 	       (double)counts.file_bytes / 1e6, (double)(now_ns() - t0) / 1e9, sizeof(script) - 1);
-	for (int mode = 0; mode < 4; mode++) {
-		static const char *const names[4][2] = {{"limit, known", "limit, unknown"},
+	for (int mode = 0; mode < 5; mode++) {
+		static const char *const names[5][2] = {{"limit, known", "limit, unknown"},
 							{"place, known", "place, unknown"},
 							{"limit, known", "limit, modelled"},
-							{"limit, known", "limit, alike"}};
+							{"limit, known", "limit, alike"},
+							{"limit, known", "limit, similar"}};
 		const struct places *p = mode == 1 ? &places : NULL;
-		char **unknown = mode == 3 ? spank_alike : spank_env;
+		char **unknown = mode == 4 ? spank_similar : mode == 3 ? spank_alike : spank_env;
 
 		if (mode == 2)
 			fill_models(writer, spank_env);
 		if (mode == 3)
 			fill_families(writer, spank_alike);
+		if (mode == 4)
+			fill_groups(writer);
 		t.n_known = t.n_unknown = 0;
-		measure(reader, writer, programs, submissions / 10 + 1, spank_env, unknown, p, mode >= 2, &t);
+		measure(reader, writer, programs, submissions / 10 + 1, spank_env, unknown, p, mode == 2 || mode == 3, &t);
 		t.n_known = t.n_unknown = 0;
-		measure(reader, writer, programs, submissions, spank_env, unknown, p, mode >= 2, &t);
+		measure(reader, writer, programs, submissions, spank_env, unknown, p, mode == 2 || mode == 3, &t);
 		print(names[mode][0], t.known, t.n_known);
 		print(names[mode][1], t.unknown, t.n_unknown);
 	}

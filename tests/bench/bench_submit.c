@@ -167,6 +167,7 @@ static void *submit(void *arg)
 	snprintf(number, sizeof(number), "%lu", s->number);
 	x_init(&d);
 	d.het_job_offset = NO_VAL;
+	d.alloc_sid = 1;
 	d.user_id = 1000;
 	d.script = x_strdup(script);
 	d.argc = 2;

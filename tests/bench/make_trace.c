@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * make_trace RANKS EVENTS FILE [SKEW_NS]: a trace of a simulated run, quickly and with little memory, for benchmarks
+ * make_trace RANKS EVENTS FILE [SKEW_NS [irregular]]: a trace of a simulated run, quickly and with little memory, for benchmarks
  * and tests of what reads large traces. EVENTS is the sum over all ranks, about.
  * Ranks stand in a ring, compute, exchange with both neighbours and reduce every tenth step; some compute longer in the
  * middle of the run, so that waiting spreads. Sixteen ranks share a host; SKEW_NS sets the hosts' clocks apart.
+ * irregular: the steps that end with a reduction are at random, so that the run does not fold.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,10 +186,22 @@ static uint64_t max3(uint64_t a, uint64_t b, uint64_t c)
 	return m > c ? m : c;
 }
 
-/* One step of all ranks: compute, post, wait for both neighbours, every tenth time for all. */
-static void step(struct trace_writer *w, struct rank *rank, uint32_t n, uint64_t i, uint64_t steps, uint32_t page_max)
+struct run {
+	struct trace_writer *w;
+	struct rank *rank;
+	uint32_t n, page_max;
+	uint64_t steps;
+	bool irregular;
+};
+
+/* One step of all ranks: compute, post, wait for both neighbours, at times for all. */
+static void step(const struct run *run, uint64_t i)
 {
-	uint64_t all = 0;
+	struct trace_writer *w = run->w;
+	struct rank *rank = run->rank;
+	uint32_t n = run->n, page_max = run->page_max;
+	uint64_t all = 0, steps = run->steps;
+	bool reduces = run->irregular ? rnd() % 2 == 0 : i % 10 == 9;
 
 	for (uint32_t k = 0; k < n; k++) {
 		struct rank *r = &rank[k];
@@ -210,7 +223,7 @@ static void step(struct trace_writer *w, struct rank *rank, uint32_t n, uint64_t
 		if (r->end > all)
 			all = r->end;
 	}
-	for (uint32_t k = 0; k < n && i % 10 == 9; k++)
+	for (uint32_t k = 0; reduces && k < n; k++)
 		call(w, &rank[k], ALLREDUCE, rank[k].end + 100, all + 5000 + rnd() % 1000, page_max);
 }
 
@@ -242,6 +255,7 @@ static void end_rank(struct trace_writer *w, struct rank *r, uint32_t page_max)
 int main(int argc, char **argv)
 {
 	uint32_t n = argc > 3 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0, page_max;
+	bool irregular = argc > 5;
 	uint64_t events = argc > 3 ? strtoull(argv[2], NULL, 10) : 0, skew = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
 	uint64_t steps;
 	struct trace_page job = {.type = TPAGE_JOB};
@@ -250,11 +264,11 @@ int main(int argc, char **argv)
 	struct trace_writer *w;
 	struct rank *rank;
 
-	if (argc < 4 || argc > 5 || n < 2 || n > TRACE_MAX_RANKS || events < n) {
-		fputs("Usage: make_trace RANKS EVENTS FILE [SKEW_NS]\n", stderr);
+	if (argc < 4 || argc > 6 || (argc == 6 && strcmp(argv[5], "irregular") != 0) || n < 2 || n > TRACE_MAX_RANKS || events < n) {
+		fputs("Usage: make_trace RANKS EVENTS FILE [SKEW_NS [irregular]]\n", stderr);
 		return 2;
 	}
-	steps = events / n * 10 / 51 + 1;
+	steps = events / n * 10 / (irregular ? 55 : 51) + 1;
 	page_max = (64u << 20) / n < PAGE_MAX ? (64u << 20) / n : PAGE_MAX;
 	w = trace_writer_create(argv[3], n, &err);
 	if (!w)
@@ -273,7 +287,7 @@ int main(int argc, char **argv)
 		call(w, &rank[k], BCAST, 1000, 50000 + rnd() % 1000, page_max);
 	}
 	for (uint64_t i = 0; i < steps; i++)
-		step(w, rank, n, i, steps, page_max);
+		step(&(struct run){w, rank, n, page_max, steps, irregular}, i);
 	for (uint32_t k = 0; k < n; k++)
 		end_rank(w, &rank[k], page_max);
 	free(rank);

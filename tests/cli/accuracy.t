@@ -9,7 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use Cli;
-use JSON::PP qw(decode_json);
+use JSON::PP qw(decode_json encode_json);
 use List::Util qw(max sum);
 use Test::More;
 use Testbed qw(run_command build_dir);
@@ -81,6 +81,22 @@ subtest 'on a terminal' => sub {
 	}
 	my $json = decode_json(precedent('accuracy', '--from', $file, '--json')->{out});
 	is($json->{all}{n}, $answer->{all}{n}, '--json has it all');
+};
+
+subtest 'the budget of probes' => sub {
+	my %row = (probes => 4, jobs => 9, used_node_h => 100, limited => 0, asked_node_h => 0, freed_node_h => 0);
+	my @rows = ({%row, uid => 1, partition => 'long', probe_node_h => 0.5, probe_share => 0.005},
+		{%row, uid => 1, partition => 'short', probe_node_h => 2.5, probe_share => 0.025});
+	my $said = sub {
+		spew('cost.json', encode_json({budget => 0.01, budget_least_s => 65, everybody => JSON::PP::true, days => 0, total => $rows[0], rows_n => scalar @_,
+			rows => [@_]}));
+		return precedent('accuracy', '--cost', '--from', 'cost.json')->{out};
+	};
+	my $out = $said->(@rows);
+	like($out, qr/^\S+ +short +4 +2\.5\S*\*/m, 'a row above the budget is marked');
+	like($out, qr/^\S+ +long +4 +0\.5\S* /m, '... no other');
+	like($out, qr/^\* more than ProbeBudget \(1 % of use\): the probes of a short run may take 65 s on each candidate in any case$/m, '... and it is told why');
+	unlike($said->($rows[0]), qr/\*/, 'nothing is said within the budget');
 };
 
 subtest 'usage' => sub {

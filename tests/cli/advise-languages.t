@@ -99,6 +99,21 @@ spew('own.rules', qq(defstruct observation found "" param name, description, adv
 	my $r = precedent('advise', $trace, '--rules', 'own.rules');
 	is($r->{rc}, 0, 'rules of a user') or diag $r->{err};
 	like($r->{out}, qr/  sent: .*\n +\d+ bytes\n/, 'keep their words where a catalogue is wrong');
+	# Cut at every word of its head, and with each word of it at its greatest.
+	my $mo = slurp("$own/precedent.mo");
+	my @damaged = ((map { substr $mo, 0, $_ } 1, 4, 20, 28, 60, length($mo) - 1),
+		(map { my $bad = $mo; substr($bad, 4 * $_, 4) = "\xff\xff\xff\xff"; $bad } 0 .. 4, 7 .. 10));
+	for my $i (0 .. $#damaged) {
+		spew("$own/precedent.mo", $damaged[$i]);
+		is(precedent('advise', $trace, '--rules', 'own.rules')->{rc}, 0, "damaged catalogue $i: advise goes on");
+	}
+	unlink "$own/precedent.mo";
+	symlink "$top/$ENV{PRECEDENT_BUILD}/locale/ru/LC_MESSAGES/precedent.mo", "$own/precedent.mo" or die "symlink: $!\n";
+	for my $case (['ru_RU.UTF-8', '', 1], ['xx', 'xx:ru', 1], ['C', 'ru', 0], ['POSIX', 'ru', 0], ['C.UTF-8', 'ru', 0], ['../ru', '', 0]) {
+		(local $ENV{LC_MESSAGES}, local $ENV{LANGUAGE}, my $russian) = @$case;
+		my $out = decode('UTF-8', precedent('advise', $trace, '--rules', "$top/conf/problems.rules")->{out});
+		is($out =~ /поздняя отправка/ ? 1 : 0, $russian, "LC_MESSAGES=$case->[0] LANGUAGE=$case->[1]");
+	}
 }
 
 done_testing;

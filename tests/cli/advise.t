@@ -114,6 +114,9 @@ ok(defined $late->{gain_seconds} && $late->{gain_seconds} >= 0 && $late->{gain_s
     my @found = @{decode_json($json)->{problems}};
     cmp_ok(scalar @found, '>', 0, 'rules know the call that completes another one') or diag $json;
     is_deeply([grep { $_->{name} !~ /^of MPI_Irecv (\d+) in MPI_Wait(?:all)? (\d+)$/ || $1 == $2 } @found], [], '... and its place') or diag $json;
+    my $events = precedent('info', $sp, '--events', 0)->{out};
+    like($events, qr/MPI_Wait\w*\(/, 'calls that complete others');
+    unlike($events, qr/a(?:src|tag)s?=\[?-1/, '... name no sources of messages that had no wildcard');
     is_deeply([grep { $_->{function} !~ /^MPI_Wait(?:all)?$/ || $_->{site} !~ /adi\.h:\d+/ || $_->{begun}{function} ne 'MPI_Irecv'
         || $_->{begun}{site} !~ /adi\.h:\d+/ || $_->{begun}{site} eq $_->{site} || !$_->{waits} } map { @{$_->{places}} } @found], [],
         '... which is where it is told') or diag $json;

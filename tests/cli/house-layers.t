@@ -6,12 +6,14 @@ use Test::More;
 use File::Find;
 
 my %may = (
-    'common'          => ['common'],
+    'common/arch'     => ['common/arch'],     # a header alone: nothing is linked with it
+    'common'          => ['common', 'common/arch'],
     'common/net'      => ['common/net', 'common'],
     # rooms of a folder, the lowest first; `trace` is what is generated: trace/functions.h
     'trace/format'    => ['trace/format', 'trace', 'common'],
     'trace/read'      => ['trace/read', 'trace/format', 'trace', 'common'],
     'trace/messages'  => ['trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
+    'trace/ending'    => ['trace/ending', 'trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
     'trace/clock'     => ['trace/clock', 'trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
     'trace/cpu_time'  => ['trace/cpu_time', 'trace/read', 'trace/format', 'trace', 'common'],
     'trace/salvage'   => ['trace/salvage', 'trace/format', 'trace', 'common'],
@@ -19,32 +21,35 @@ my %may = (
     'trace/timeline'  => ['trace/timeline', 'trace/tiles', 'trace/clock', 'trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
     'trace/export'    => ['trace/export', 'trace/timeline', 'trace/clock', 'trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
     'trace/view'      => ['trace/view', 'trace/timeline', 'trace/read', 'trace/format', 'trace', 'common'],
-    'skelgen/runtime' => ['skelgen/runtime'],
+    'skelgen/runtime' => ['skelgen/runtime', 'common/arch'],
     'skelgen/replay'  => ['skelgen/replay', 'skelgen/runtime'],
     'skelgen/contract' => ['skelgen/contract', 'common'],
     'skelgen/tree'    => ['skelgen/tree', 'trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
     'skelgen/merge'   => ['skelgen/merge', 'skelgen/tree', 'skelgen/contract', 'trace/read', 'trace/format', 'trace', 'common'],
     'skelgen/timing'  => ['skelgen/timing', 'skelgen/tree', 'skelgen/runtime', 'trace/cpu_time', 'trace/read', 'trace/format', 'trace', 'common'],
     'skelgen/profile' => ['skelgen/profile', 'skelgen/timing', 'skelgen/tree', 'skelgen/runtime', 'trace/cpu_time', 'trace/read', 'trace/format', 'common'],
-    'skelgen/plan'    => ['skelgen/plan', 'skelgen/timing', 'skelgen/tree', 'skelgen/runtime', 'trace/read', 'trace', 'common'],
+    'skelgen/plan'    => ['skelgen/plan', 'skelgen/timing', 'skelgen/tree', 'skelgen/runtime', 'trace/cpu_time', 'trace/read', 'trace', 'common'],
     'skelgen/simulate' => ['skelgen/simulate', 'skelgen/plan', 'skelgen/tree', 'trace/read', 'common'],
+    'skelgen/pieces'  => ['skelgen/pieces', 'trace/cpu_time', 'trace/clock', 'trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
     'skelgen/partial' => ['skelgen/partial', 'skelgen/timing', 'skelgen/tree', 'trace/cpu_time', 'trace/read', 'trace/format', 'common'],
-    'skelgen/emit'    => ['skelgen/emit', 'skelgen/simulate', 'skelgen/plan', 'skelgen/profile', 'skelgen/timing', 'skelgen/tree',
+    'skelgen/emit'    => ['skelgen/emit', 'skelgen/simulate', 'skelgen/pieces', 'skelgen/plan', 'skelgen/profile', 'skelgen/timing', 'skelgen/tree',
                           'skelgen/replay', 'skelgen/runtime', 'trace/read', 'trace/format', 'common'],
-    'skelgen'         => ['skelgen', (map { "skelgen/$_" } qw(emit simulate plan profile timing merge tree)), 'common'],
+    'skelgen'         => ['skelgen', (map { "skelgen/$_" } qw(emit simulate pieces plan profile timing merge tree)), 'trace/read', 'trace/format', 'common'],
     'expert/lang'     => ['expert/lang', 'trace/format', 'common'],
     'expert/compile'  => ['expert/compile', 'expert/lang', 'common'],
     'expert/engine'   => ['expert/engine', 'expert/compile', 'expert/lang', 'common'],
     'expert/events'   => ['expert/events', 'expert/engine', 'expert/compile', 'expert/lang',
-                          'trace/clock', 'trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
+                          'trace/ending', 'trace/clock', 'trace/messages', 'trace/read', 'trace/format', 'trace', 'common'],
     'expert/report'   => ['expert/report', 'expert/engine', 'expert/compile', 'expert/lang', 'trace/read', 'trace/format', 'common'],
     'expert/replay'   => ['expert/replay', 'expert/report', 'expert/events', 'expert/engine', 'expert/compile', 'expert/lang',
                           'trace/read', 'trace/format', 'common'],
     'spank'           => ['spank', 'common'],
-    'spank/loader'    => ['spank/loader'],
-    'spank/tracer'    => ['spank/tracer', 'spank/loader', 'trace/format', 'trace', 'common'],
+    'spank/agent'     => ['spank/agent', 'common'],
+    'spank/option'    => ['spank/option'],
+    'spank/loader'    => ['spank/loader', 'common/arch'],
+    'spank/tracer'    => ['spank/tracer', 'spank/loader', 'trace/format', 'trace', 'common', 'common/arch'],
     'model/induce'    => ['model/induce', 'common'],
-    'model/api'       => ['model/api', 'model/induce', 'common'],
+    'model/api'       => ['model/api', 'model/induce', 'common', 'common/arch'],
     'model/api/load'  => ['model/api'],
     'model/inputs'    => ['model/inputs', 'model/induce', 'skelgen/merge', 'skelgen/contract',
                           'trace/cpu_time', 'trace/read', 'trace/format', 'trace', 'common'],
@@ -53,41 +58,44 @@ my %may = (
     'predictor/estimate' => ['predictor/estimate', 'predictor/spool', 'common'],
     'predictor/store' => ['predictor/store', 'predictor/estimate', 'predictor/spool', 'predictor/cluster', 'common'],
     'predictor/accuracy' => ['predictor/accuracy', 'predictor/store', 'common'],
+    'predictor/history' => ['predictor/history', 'predictor/store', 'predictor/estimate', 'predictor/cluster', 'common'],
     'predictor/learn' => ['predictor/learn', 'predictor/store', 'predictor/estimate', 'predictor/spool', 'predictor/cluster', 'common'],
     'predictor/probe' => ['predictor/probe', 'predictor/learn', 'predictor/store', 'predictor/spool', 'predictor/cluster', 'common'],
     'predictor/limits' => ['predictor/limits', 'predictor/store', 'predictor/cluster', 'common'],
     'predictor/follow' => ['predictor/follow', 'predictor/limits', 'predictor/probe', 'predictor/learn', 'predictor/store', 'predictor/estimate',
                           'predictor/spool', 'predictor/cluster', 'common'],
-    'predictor/query' => ['predictor/query', 'predictor/accuracy', 'predictor/learn', 'predictor/store', 'predictor/estimate', 'predictor/spool',
+    'predictor/query' => ['predictor/query', 'predictor/accuracy', 'predictor/learn', 'predictor/probe', 'predictor/store', 'predictor/estimate', 'predictor/spool',
                           'predictor/cluster', 'common/net', 'common'],
     'predictor/metrics' => ['predictor/metrics', 'predictor/accuracy', 'predictor/store', 'predictor/estimate', 'predictor/cluster', 'common'],
-    'predictor/precedentd' => ['predictor/precedentd', 'predictor/metrics', 'predictor/query', 'predictor/follow', 'predictor/limits',
+    'predictor/precedentd' => ['predictor/precedentd', 'predictor/metrics', 'predictor/query', 'predictor/follow', 'predictor/limits', 'predictor/probe',
                           'predictor/learn', 'predictor/store', 'predictor/spool', 'predictor/cluster', 'common/net', 'common'],
     'plugin'          => ['plugin', 'predictor/learn', 'predictor/store', 'predictor/estimate', 'predictor/cluster', 'common'],
-    'cli/ui'          => ['cli/ui', 'trace/format', 'common'],
-    'cli/trace'       => ['cli/trace', 'cli/ui', 'skelgen', (map { "skelgen/$_" } qw(profile timing merge tree)),
-                          (map { "trace/$_" } qw(export timeline tiles salvage clock messages read format)), 'trace', 'common'],
+    'cli/ui'          => ['cli/ui', 'trace/ending', 'trace/read', 'trace/format', 'trace', 'common'],
+    'cli/trace'       => ['cli/trace', 'cli/ui', 'common/arch', 'predictor/history', 'predictor/store', 'skelgen', (map { "skelgen/$_" } qw(profile timing merge tree)),
+                          (map { "trace/$_" } qw(export timeline tiles salvage ending clock messages read format)), 'trace', 'common'],
     'cli/view'        => ['cli/view', 'cli/ui', (map { "expert/$_" } qw(replay report events engine compile lang)), 'skelgen/merge',
-                          (map { "trace/$_" } qw(view timeline read format)), 'trace', 'common/net', 'common'],
+                          (map { "trace/$_" } qw(view timeline ending read format)), 'trace', 'common/net', 'common'],
     'cli/skeleton'    => ['cli/skeleton', 'cli/trace', 'cli/ui', 'predictor/estimate', 'predictor/spool',
                           'skelgen', (map { "skelgen/$_" } qw(partial simulate timing merge tree contract runtime)), 'trace/read', 'trace/format', 'trace', 'common'],
     'cli/model'       => ['cli/model', 'cli/ui', 'model/inputs', 'model/induce', 'trace/read', 'common'],
-    'cli/jobs'        => ['cli/jobs', 'cli/ui', (map { "expert/$_" } qw(report events engine compile lang)), 'predictor/query', 'predictor/cluster',
-                          'trace/read', 'common'],
+    'cli/jobs'        => ['cli/jobs', 'cli/ui', (map { "expert/$_" } qw(report events engine compile lang)), 'predictor/query', 'predictor/spool', 'predictor/cluster',
+                          'trace/ending', 'trace/read', 'common'],
     'cli/accuracy'    => ['cli/accuracy', 'cli/jobs', 'cli/ui', 'common'],
-    'cli/admin'       => ['cli/admin', 'cli/ui', 'predictor/query', 'predictor/limits', 'predictor/store', 'predictor/spool', 'predictor/cluster', 'skelgen/runtime', 'common'],
+    'cli/admin'       => ['cli/admin', 'cli/ui', 'common/arch', 'predictor/query', 'predictor/limits', 'predictor/store', 'predictor/spool', 'predictor/cluster', 'skelgen/runtime', 'common'],
     'cli'             => [map { "cli/$_" } qw(admin accuracy jobs model skeleton view trace ui)],
 );
 
 sub slurp { open my $f, '<', $_[0] or die "$_[0]: $!"; local $/; return scalar <$f> }
 
-my ($files, @upward, @long) = (0);
+my ($files, @upward, @long, @arch) = (0);
 for my $dir (sort keys %may) {
     for my $file (glob "$dir/*.[ch]") {
         $files++;
         my $text = slurp($file);
         my $lines = ($text =~ tr/\n//);
         push @long, "$file: $lines lines" if $lines > 800;
+        push @arch, "$file: $1" if $dir ne 'common/arch' && $text =~ /^\s*#.*(__(?:x86_64|i386|aarch64|amd64|riscv|powerpc)\w*|cpuid\.h|intrin\.h)/m;
+        push @arch, "$file: $1" if $file ne 'skelgen/profile/loop_disasm.c' && $text =~ /^\s*#.*(Zydis\.h)/m;
         while ($text =~ /^#include "([^"]+)"/mg) {
             my $inc = $1;
             (my $from = $inc) =~ s{/[^/]+$}{};
@@ -155,6 +163,7 @@ SKIP: {
     is_deeply([grep { /\bgsl_/ } qx(nm -D --undefined-only $plugin)], [], 'slurmctld loads no GSL');
 }
 is_deeply(\@long, [], 'no file is longer than 800 lines');
+is_deeply(\@arch, [], 'common/arch/arch.h alone asks for the architecture of the processor, and loop_disasm.c alone decodes instructions');
 
 my @spdx = grep { slurp($_) !~ /SPDX-License-Identifier: GPL-2\.0-or-later/ }
     map { glob "$_/*.[ch]" } sort keys %may;

@@ -43,12 +43,22 @@ sub traced {
 	return $file;
 }
 
+subtest 'more ranks than processors' => sub {
+	my $ranks = 2 * Testbed::run_command('nproc')->{out};
+	plan skip_all => 'too many processors to be crowded' if $ranks > 64;
+	my $crowd = traced('crowd.ptrace', $ranks, '--bind-to', 'none', program('heat'), 400, 200);
+	my ($info, $advise) = map { precedent($_, $crowd)->{out} } qw(info advise);
+	like($info, qr/^  crowded  $ranks ranks on \S+ share \d+ processors?: all times hold waits for a turn\n\n\d+ % computing/m, 'info says it before any figure');
+	like($advise, qr/\A(?:\S.*\n)+\nRanks lack processors, which lengthens all that follows:\n\n[^\n]* %  more ranks than processors: /, 'it is the first problem of advise');
+	unlike(screen('C.UTF-8', $heat), qr/crowded/, 'nothing of it where each rank has a processor');
+};
+
 subtest 'the screen' => sub {
 	my $text = screen('C.UTF-8', $heat);
 	like($text, qr/\Aheat\.ptrace: 2 ranks, [\d,]+ events, [\d.]+ m?s, /, 'one line of facts');
 	like($text, qr/^  on 1 node \(.+\), Open MPI/m, 'where it ran');
-	like($text, qr/^\d+ % computing, \d+ % in MPI, most of it MPI_\w+ in \S+ \(heat\.c:\d+\): \d+ %$/m, 'the answer');
-	like($text, qr/^(?:Balanced|Not balanced): rank [01] computes [\d.]+ % longer than the mean, /m, 'balanced or not');
+	like($text, qr/^\d+ % computing, \d+ % in MPI, largest: MPI_\w+ in \S+ \(heat\.c:\d+\), \d+ %$/m, 'the answer');
+	like($text, qr/^(?:Balanced: rank [01] computes longest, and costs|Not balanced: rank [01] computes [\d.]+ % longer than the mean, )/m, 'balanced or not');
 	like($text, qr/^  computing +[█▏▎▍▌▋▊▉]* +[\d.]+ %/m, 'the split has bars');
 	like($text, qr/^  computing  [▁▂▃▄▅▆▇█]{2}  .* \(rank [01]\) to .* \(rank [01]\), mean /m, 'a bar for each rank');
 	like($text, qr/^ +[\d.]+ % .* MPI_Sendrecv +\S+ \(heat\.c:\d+\)$/m, 'call sites');
@@ -174,6 +184,28 @@ subtest 'a module that is no file' => sub {
 	unlink 'moved' or die "moved: $!\n";
 	mkfifo('moved', 0600) or die "mkfifo: $!\n";
 	like(screen('C.UTF-8', 'moved.ptrace'), qr/ moved\+0x/, 'sites are shown by their offsets');
+};
+
+subtest 'calls through a library' => sub {
+	my $main = "#include <mpi.h>\nvoid meet(void);\nint main(int n, char **a)\n{\n\tMPI_Init(&n, &a);\n"
+		. "\tfor (int i = 0; i < 10; i++)\n\t\tmeet();\n\tMPI_Barrier(MPI_COMM_WORLD);\n\treturn MPI_Finalize();\n}\n";
+	spew('meet.c', "#include <mpi.h>\nvoid meet(void);\nvoid meet(void)\n{\n\tMPI_Barrier(MPI_COMM_WORLD);\n}\n");
+	spew('user.c', $main);
+	my %site;
+	for my $lines ('-g0', '-g') {
+		for (['-shared', '-fPIC', '-o', 'libmeet.so', 'meet.c'], ['-o', 'user', 'user.c', '-L.', '-lmeet', '-Wl,-rpath,$ORIGIN']) {
+			my $r = Testbed::run_command('mpicc', $lines, @$_);
+			is($r->{rc}, 0, "mpicc @$_") or diag $r->{err};
+		}
+		my $r = precedent('trace', '-q', '-o', "user$lines.ptrace", '--', 'mpirun', '--oversubscribe', '-n', 2, './user');
+		is($r->{rc}, 0, "a trace of the program with $lines") or diag $r->{err};
+		my $events = precedent('info', '--events', 0, "user$lines.ptrace")->{out};
+		$site{$lines}{$_}++ for $events =~ /MPI_Barrier.*# (.*)$/mg;
+	}
+	is_deeply($site{'-g'}, { 'main (user.c:7) via meet (meet.c:5)' => 10, 'main (user.c:8)' => 1 },
+		'the line of the program comes first');
+	is_deeply($site{'-g0'}, { 'meet (libmeet.so)' => 10, 'main (user)' => 1 }, 'if it is known');
+	like(screen('C.UTF-8', 'user-g.ptrace'), qr/^ .* 10 .*main \(user\.c:7\) via meet/m, 'so does that of the loop');
 };
 
 subtest 'an imported trace' => sub {

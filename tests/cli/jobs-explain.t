@@ -55,6 +55,14 @@ subtest 'the quota of the spool' => sub {
 	like($out, qr/^Spool: .* a moment ago\.\n +It still is, or is closed to precedentd: no probes until there is room\.$/m, 'what is refused');
 };
 
+subtest 'rules of the site that keep a limit' => sub {
+	my @change = (sub { delete $_[0]{job}{limit_min}; $_[0]{job}{limit_min} = undef; $_[0]{limit_rules} = 'these jobs keep their limits: partition '
+		. 'slow (GraceTime), QOS graced (GraceTime), QOS brief (above MaxWall), account science (above MaxWall)' });
+	like(words('explain', @change), qr/^Limit: +left as it was asked for .*\n +By rules of the site these jobs keep their limits: partition slow \(GraceTime\),\s+QOS graced/m, 'are told');
+	unlike(words('explain', sub { $change[0]->($_[0]); $_[0]{job}{mode} = 'observe' }), qr/rules of the site/, '... but not where no limit is lowered');
+	unlike(words('explain', sub { $_[0]{limit_rules} = 'all jobs keep their limits: account a has GrpTRESRunMins' }), qr/rules of the site/, '... nor of a job whose limit was');
+};
+
 subtest 'every kind of evidence' => sub {
 	my %kind = (source => 'the traced run itself', skeleton => "the traced run, times the skeleton's ratio",
 		partial => 'the traced run, times what skeleton and program itself give',
@@ -79,6 +87,53 @@ subtest 'little is known' => sub {
 	like(words('explain', sub { $_[0]{past_errors} = {} }), qr/No earlier prediction there had come to its end/, 'no past');
 	unlike(words('explain', sub { $_[0]{job}{user_limit_min} = 'UNLIMITED' }), qr/Warning/, 'no limit, no warning');
 	like(words('explain', sub { $_[0]{job}{user_limit_min} = 9 }), qr/Warning: +asked was for less than is predicted/, 'much too short');
+};
+
+subtest 'there is no trace: why' => sub {
+	my $why = sub {
+		my ($act, %more) = @_;
+		return words('explain', sub { delete $_[0]{program}; $_[0]{job}{act} = $act; $_[0]{job}{key} = $more{key} // $_[0]{job}{key};
+			$_[0]{tracing_stopped} = 1700000000 if $more{stopped} });
+	};
+	like($why->('observe', key => ''), qr/^Trace: +none: only batch scripts are traced, /m, 'no batch script');
+	like($why->('observe'), qr/^Trace: +none: at its submission precedentd was silent, or /m, 'not marked');
+	like($why->('observe', stopped => 1), qr/^Trace: +none: tracing is withheld\.$/m, 'tracing is stopped');
+	like($why->('trace'), qr/^Trace: +none is known any more: it was forgotten, or not used within Retention\.$/m, 'forgotten');
+	like($why->('predict'), qr/^Trace: +none of this job itself: others /m, 'predicted from others');
+};
+
+subtest 'a first run that left no trace' => sub {
+	my %untraced = (state => 'failed', reason => 'no trace: untraced.txt says why',
+		source_job => 77, traces => 0);
+	my $first = sub {
+		my (%program) = @_;
+		my $change = sub { $_[0]{job}{act} = 'trace'; delete $_[0]{job}{predicted}; $_[0]{program} = {%{ $_[0]{program} }, %untraced, %program} };
+		my $explained = words('explain', $change);
+		my $answer = decode_json($saved);
+		$change->($answer);
+		spew('jobs.json', encode_json({jobs => [{%{ $answer->{job} }, program => $answer->{program}}]}));
+		return ($explained, precedent('jobs', '--from', 'jobs.json')->{out});
+	};
+	my ($explained, $listed) = $first->();
+	like($explained, qr/\AJob 77 \(heat3d\) was the first run of this job: it left no trace, nothing was predicted for it\.\nTrace: .*: no trace: /,
+		'explain does not say that it was traced');
+	like($listed, qr/^77 .* first run, left no trace /m, 'nor does jobs');
+	for my $case ([traces => 1], [source_job => 78], [state => 'ready']) {
+		($explained, $listed) = $first->(@$case);
+		like($explained, qr/first run of this job: it was traced/, "@$case: traced");
+		like($listed, qr/first run, traced/, '... in jobs too');
+	}
+};
+
+subtest 'similar runs' => sub {
+	my %similar = (seconds => 600, lo_s => 120, hi_s => 4200);
+	unlike(words('explain'), qr/^Similar:/m, 'nothing is said where the job itself is known');
+	my %source = (command => 'with the same command', name => 'with the same name', shape => 'of the same size', user => 'of the same user',
+		account => 'of the same account');
+	for my $source (sort keys %source) {
+		my $out = words('explain', sub { delete $_[0]{job}{predicted}; $_[0]{job}{similar} = {%similar, source => $source} });
+		like($out, qr/^Similar: +runs \Q$source{$source}\E took 00:10:00,\n +nine in ten of them between 00:02:00 and 01:10:00\.$/m, $source);
+	}
 };
 
 subtest 'jobs that differ in numbers only, and drift' => sub {

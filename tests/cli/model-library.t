@@ -19,7 +19,7 @@ my $share = "$dest/usr/local/share";
 my $build = $ENV{PRECEDENT_BUILD};
 
 my $installed = run_command('make', '--silent', '-C', top(), "B=$build", "DESTDIR=$dest", 'prefix=/usr/local', 'install');
-is($installed->{rc}, 0, 'make install') or BAIL_OUT($installed->{err});
+is($installed->{rc}, 0, 'make install') or die $installed->{err};
 ok(-s "$dest/usr/local/$_", "$_ is installed")
     for qw(lib/libprecedent_model.so lib/libprecedent_model.so.0 lib/libprecedent_model.a lib/libprecedent_model_load.a
     include/precedent_model.h include/precedent_model_load.h include/precedent_model.f90 lib/pkgconfig/precedent_model.pc
@@ -117,6 +117,23 @@ run_it('load', 1, 'kept.model');
 like(slurp('kept.model'), qr/\Aprecedent-model 1\n/, 'the model is written');
 my $second = run_it('linked', 1, 'kept.model');
 like($second, qr/\Atime for 150: .* from the file\n/, 'the next run begins with it');
+
+# ---- a model that is compiled ----
+
+my $made = precedent('model', 'compile', 'kept.model', '-o', 'made');
+is("$made->{rc} $made->{err}", '0 ', 'model compile makes the directory') or diag($made->{err});
+my ($input) = slurp('kept.model') =~ /^input (\S+) /m;
+my $by_verb = precedent('model', 'run', 'made', '--var', "$input=121");
+is($by_verb->{rc}, 0, 'model run runs it') or diag($by_verb->{err});
+like($by_verb->{out}, qr/^sweep: 121 times$/m, '... as the program would');
+like($by_verb->{out}, qr/^check: 30 times$/m, '... every point');
+is(precedent('model', 'run', 'made')->{err}, "precedent: input '$input' has no value: give it by --var; "
+	. "the calls of an MPI run are told by 'predict'\n", 'an input without a value');
+(my $runner = $example) =~ s/predict_loop/run_model/;
+compiled('run_model', 'gcc', @strict, '-Imade', "$runner.c", 'made/model.so', '-Wl,-rpath,' . getcwd() . '/made');
+like(run_it('run_model', 0, 121), qr/\A\Q$input\E = 121: \S+ s\n(?:.*\n)*sweep: 121 times\n/, 'a program runs it without the library');
+compiled('run_source', 'gcc', '-std=gnu11', '-ffp-contract=off', '-Imade', "$runner.c", 'made/model.c', '-lm');
+like(run_it('run_source', 0, 121), qr/^sweep: 121 times$/m, '... or compiles its source');
 spew('kept.model', 'precedent-model 1 or not');
 my $third = run_it('load', 1, 'kept.model');
 like($third, qr/\Atime for 150: not known: no model was fitted yet\n/, 'a file that is no model is not used');

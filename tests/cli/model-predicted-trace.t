@@ -102,6 +102,7 @@ for my $case (@asked) {
 
 # What reads traces reads it.
 is(precedent('view', 'cg.ptrace', '-o', 'cg.html')->{rc}, 0, 'it has a timeline');
+like(slurp('cg.html'), qr/"predicted":"cg\.model/, '... which knows that the run was never made, and says so');
 my $advice = precedent('advise', 'cg.ptrace');
 is($advice->{rc}, 0, 'and advice');
 like($advice->{out}, qr/^PREDICTED: .*model/, 'which says that the run is none');

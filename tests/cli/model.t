@@ -37,7 +37,7 @@ for my $case (@asked) {
 	$traces{$name} = \@files;
 	my $r = model('fit', @files, '-o', "$name.model");
 	is($r->{rc}, 0, "$name: learnt from six runs") or diag $r->{err};
-	like($r->{out}, qr/^0 nodes and 0 of \d+ values are not determined/m, 'everything is determined') or diag $r->{out};
+	like($r->{out}, qr/^0 calls or loops and 0 of \d+ values are not determined/m, 'everything is determined') or diag $r->{out};
 	$r = model('predict', "$name.model", '--ranks', $ranks, @vars, '--against', trace($ranks, $name, @arguments));
 	is($r->{rc}, 0, 'a fourth size on a third number of ranks is predicted') or diag $r->{out}, $r->{err};
 	like($r->{out}, qr/: $ranks of $ranks ranks make the predicted calls; [\d,]+ calls and [\d,]+ values compared, 0 values are others, 0 were not/,
@@ -61,12 +61,20 @@ for my $case (@harder) {
 	$traces{$name} = \@files;
 	my $r = model('fit', '--dims', $dims, @files, '-o', "$name.model");
 	is($r->{rc}, 0, "$name: learnt from six runs") or diag $r->{err};
-	like($r->{out}, qr/^0 nodes and 0 of \d+ values are not determined/m, 'everything is determined') or diag $r->{out};
+	like($r->{out}, qr/^0 calls or loops and 0 of \d+ values are not determined/m, 'everything is determined') or diag $r->{out};
 	$r = model('predict', "$name.model", '--ranks', $ranks, @vars, '--against', trace($ranks, $name, @arguments));
 	is($r->{rc}, 0, 'another size is predicted') or diag $r->{out}, $r->{err};
 	like($r->{out}, qr/: $ranks of $ranks ranks make the predicted calls; [\d,]+ calls and [\d,]+ values compared, 0 values are others, 0 were not/,
 		'call by call, with every peer, tag and size');
 }
+
+# A code with halos and a solver, three sizes on one number of ranks: six faces of two sizes, at one place of the program.
+my @grid = map { trace(2, 'diffuse', $_, 3, 0) } 8, 12, 20;
+my $grid = model('fit', @grid, '--var', 'N=@1', '-o', 'diffuse.model');
+like($grid->{out}, qr/^0 calls or loops and 0 of \d+ values are not determined/m, 'diffuse: everything is determined by three runs on two ranks') or diag $grid->{out}, $grid->{err};
+$grid = model('predict', 'diffuse.model', '--ranks', 2, '--var', 'N=30', '--against', trace(2, 'diffuse', 30, 3, 0));
+is($grid->{rc}, 0, 'another size is predicted') or diag $grid->{out}, $grid->{err};
+like($grid->{out}, qr/: 2 of 2 ranks make the predicted calls; [\d,]+ calls and [\d,]+ values compared, 0 values are others, 0 were not/, 'call by call');
 
 # The calls themselves.
 my @heat = ('heat.model', '--ranks', 3, map { ('--var', $_) } 'arg1=200', 'arg2=20', 'arg3=10');
@@ -131,7 +139,7 @@ refused('a variable that is not given', qr/the value of arg2 is not given/, 'pre
 	'arg1=50');
 refused('a variable that there is not', qr/no variable N/, 'predict', 'lu.model', '--ranks', 6, map { ('--var', $_) }
 	'arg1=50', 'arg2=2', 'N=50');
-refused('eight ranks in two or three dimensions', qr/not determined by the runs: .*,2,\d\)' and .*,3,\d\)'.*; trace a run where they differ, or say to fit by --dims how/, 'predict', 'lu.model', '--ranks', 8,
+refused('eight ranks in two or three dimensions', qr/not determined by the runs: .*,2,\d\)' and .*,3,\d\)'.*; trace a run where they differ, for example on 8 ranks with arg1=24 arg2=7, or say to fit by --dims how/, 'predict', 'lu.model', '--ranks', 8,
 	'--var', 'arg1=50', '--var', 'arg2=2');
 refused('how far levels go on four ranks', qr/not determined by the runs: loop at .*levels/, 'predict', 'mg.model', '--ranks', 4, '--var',
 	'arg1=64', '--var', 'arg2=3');

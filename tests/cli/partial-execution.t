@@ -61,7 +61,7 @@ for my $run (["lu"], ["cg", 300, 2000]) {
 	mkdir 'out';
 	spew('out/kept', "as it was\n");
 	my $before = snapshot();
-	trace_run('writes.ptrace', 'sh', '-c', 'echo changed >out/kept; echo $$ >out/new.$$; exec "$0" 128 200', program('heat'));
+	trace_run('writes.ptrace', 'sh', '-c', 'echo changed >out/kept; echo $$ >out/new.$$; exec "$0" 128 2000', program('heat'));
 	isnt(snapshot(), $before, 'the traced run has written files');
 	unlink glob 'out/new.*';
 	spew('out/kept', "as it was\n");
@@ -73,7 +73,7 @@ for my $run (["lu"], ["cg", 300, 2000]) {
 # ---- another run than the traced one ----
 {
 	my $dir = getcwd();
-	spew('run', "#!/bin/sh\nexec " . program('heat') . " 128 200 \$(cat $dir/every)\n");
+	spew('run', "#!/bin/sh\nexec " . program('heat') . " 128 2000 \$(cat $dir/every)\n");
 	chmod 0755, 'run';
 	spew('every', '10');
 	my $file = trace_run('every.ptrace', "$dir/run");
@@ -84,11 +84,11 @@ for my $run (["lu"], ["cg", 300, 2000]) {
 
 {
 	my $r = precedent('predict', '--partial', '--json', '--seconds', 0.3, '--', @mpirun, 'sh', '-c',
-		'if [ -n "$PRECEDENT_STOP_AT" ]; then exec "$0" 128 200 7; else exec "$0" 128 200 10; fi', program('heat'));
+		'if [ -n "$PRECEDENT_STOP_AT" ]; then exec "$0" 128 2000 7; else exec "$0" 128 2000 10; fi', program('heat'));
 	is($r->{rc}, 0, 'a program that does something else the second time') or diag $r->{err};
 	like(decode_json($r->{out} =~ s/\A[^{]*//r)->{partial}{refused} // '', qr/not like the traced one/, '... is noticed and not used');
 	$r = precedent('predict', '--partial', '--json', '--seconds', 0.3, '--', @mpirun, 'sh', '-c',
-		'[ -z "$PRECEDENT_STOP_AT" ] || echo x >/usr/precedent-escape; exec "$0" 128 200', program('heat'));
+		'[ -z "$PRECEDENT_STOP_AT" ] || echo x >/usr/precedent-escape; exec "$0" 128 2000', program('heat'));
 	like(decode_json($r->{out} =~ s/\A[^{]*//r)->{partial}{refused} // '', qr{stopped: it tries to write /usr/precedent-escape},
 		'one that writes where it must not is stopped, and the reason is told');
 	ok(!-e '/usr/precedent-escape', '... and has written nothing');
@@ -97,6 +97,49 @@ for my $run (["lu"], ["cg", 300, 2000]) {
 {
 	my $r = precedent('predict', '--partial', '--seconds', 0.3, trace_run('ring.ptrace', program('ring')));
 	is($r->{rc}, 0, 'without a main loop the skeleton predicts alone') or diag $r->{err};
+}
+
+# ---- instead of a skeleton, which this compiler makes a program that fails ----
+{
+	spew('compiler', "#!/bin/sh\nwhile [ \"\$1\" != -o ]; do shift; done\nprintf '#!/bin/sh\\nexit 3\\n' >\"\$2\"; chmod 755 \"\$2\"\n");
+	chmod 0755, 'compiler';
+	local $ENV{MPICC} = getcwd() . '/compiler';
+	my $file = trace_run('bare.ptrace', program('heat'), 128, 2000);
+	my $why = qr/the skeleton failed \(mpirun exit 3\)/;
+	my $r = precedent('predict', '--seconds', 0.1, $file);
+	is($r->{rc}, 0, 'without a skeleton the program itself predicts, though nobody has asked') or diag $r->{err};
+	unlike($r->{err}, qr/^precedent:/m, '... without a message');
+	is(scalar(() = $r->{out} =~ /^skeleton   none: $why$/mg), 1, '... a line says why there is no skeleton') or diag $r->{out};
+	like($r->{out}, qr/^program    ran \S+ \S+ in a sandbox/m, '... and one what was run');
+	mkdir 7 or die "7: $!";
+	rename $file, '7/0.ptrace' or die "rename: $!";
+	$r = precedent('probe', '--dir', 7, '--candidate', 'home', '--source', '--seconds', 0.2);
+	is($r->{rc}, 1, 'a probe that may not run the program fails');
+	like($r->{err}, $why, '... and says why');
+	for my $candidate (qw(home away)) {
+		precedent('probe', '--dir', 7, '--candidate', $candidate, '--partial=on', '--seconds', 0.2, $candidate eq 'home' ? '--source' : ());
+		my $record = slurp("7/probe.$candidate.result");
+		like($record, qr/^status ok$/m, "a probe on $candidate that may runs it") or diag $record;
+		like($record, qr/^unskeleton 0\.ptrace: $why$/m, '... with the reason in its record');
+		like($record, qr/^trace 0 mpi_s \S+ skel_s 0 .*\npartial 0 whole_s /m, '... and the seconds of the program alone');
+	}
+	is(slurp('7/probe.home.result') =~ /^(hash .*)$/m ? $1 : 'none', slurp('7/probe.away.result') =~ /^(hash .*)$/m ? $1 : '',
+		'... and the same hash');
+}
+precedent('probe', '--dir', 7, '--candidate', 'home', '--partial=on', '--source', '--seconds', 0.2);
+like(slurp('7/probe.home.result'), qr/^trace 0 mpi_s \S+ skel_s [0-9.]*[1-9]/m, 'with a compiler it is the skeleton again');
+unlike(slurp('7/probe.home.result'), qr/^unskeleton /m, '... and no reason is left');
+
+{
+	my $file = trace_run('accept.ptrace', program('calls_dyn'));
+	my $r = precedent('predict', $file);
+	is($r->{rc}, 1, 'a program that neither a skeleton nor partial execution predicts');
+	like($r->{err}, qr/\Aprecedent: nothing to predict: accept\.ptrace: MPI_Comm_\w+ at .*start processes.*; partial execution: .*no main loop[^\n]*\n\z/,
+		'... is told in a line, with both reasons');
+	$r = precedent('trace', '-q', '-o', 'killed.ptrace', '--', @mpirun, program('dies'), 'kill', 50);
+	$r = precedent('predict', 'killed.ptrace');
+	is($r->{rc}, 1, 'a run that was killed');
+	is(scalar(() = $r->{err} =~ /the trace is partial/g), 1, '... has one reason, told once') or diag $r->{err};
 }
 
 is(precedent('confine')->{rc}, 2, 'confine is not for people');

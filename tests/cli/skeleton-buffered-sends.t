@@ -39,7 +39,7 @@ for my $p ([4, 'lu'], [4, 'cg'], [3, 'ring'], [2, 'heat', 96, 40], [3, 'heat', 9
 		"$title: no standard send is left");
 	for my $how (['compiled', 'skel/skel'], ['interpreted', $replay, 'skel/skel.ops', '--synchronous']) {
 		my ($what, @command) = @$how;
-		my $ran = run_command('timeout', 100, @mpirun, $ranks, @command, @quick);
+		my $ran = run_command('timeout', 300, @mpirun, $ranks, @command, @quick);
 		is($ran->{rc}, 0, "$title: $what, it ends") or diag $ran->{err};
 	}
 }

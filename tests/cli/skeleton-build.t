@@ -105,7 +105,7 @@ for (1 .. 5) {
 	is(precedent('skeleton', 'rma.ptrace', '-o', 'rma', '--scale', 4)->{rc}, 0, 'rma: cut to a quarter');
 	like(slurp('rma/skel.c'), qr/skel_loop\(\d, 150, \d\d\)/, 'rma: its loops are cut');
 	is(build('rma')->{rc}, 0, 'rma: the cut one compiles');
-	my $ran = run_command('timeout', 60, @mpirun, 2, 'rma/skel', '--result', 'result');
+	my $ran = run_command('timeout', 300, @mpirun, 2, 'rma/skel', '--result', 'result');
 	is($ran->{rc}, 0, 'rma: epochs of the cut one are balanced: it ends') or diag $ran->{err};
 	($whole, $stands) = @{ result('result') }{qw(traced_s skel_s)};
 	last if $stands > $whole / 20 && $stands < $whole * 20;
@@ -121,7 +121,7 @@ like(slurp('io/skel.c'), qr/skel_loop\(0, 40, \d\d\)/, 'mpiio: the loop over fil
 like(slurp('io/skel.c'), qr/Files are neither read nor written/, 'mpiio: the source says what becomes of files');
 like(slurp('io/report.txt'), qr/Files are neither read nor written/, 'mpiio: so does the report');
 is(build('io')->{rc}, 0, 'mpiio: it compiles');
-is(run_command('timeout', 60, @mpirun, 2, 'io/skel', '--result', 'result')->{rc}, 0, 'mpiio: it runs');
+is(run_command('timeout', 300, @mpirun, 2, 'io/skel', '--result', 'result')->{rc}, 0, 'mpiio: it runs');
 @left = glob 'files/*';
 is_deeply(\@left, [], 'mpiio: it writes no file');
 cmp_ok(result('result')->{skel_s}, '>', 0, 'mpiio: and has a result');
@@ -157,7 +157,7 @@ is($r->{"left_$_"}, 0, "cut, it leaves no $_ either") for qw(requests comms);
 like(slurp('result'), qr/^loop 0 200 \d+ [0-9.]+$/m, 'it names the loop that it sampled');
 my @kernels = slurp('result') =~ /^kernel (\w+) [0-9.]+$/mg;
 ok(@kernels >= 1 && @kernels <= 15, "and what the kernels of its mixes take here (@kernels)");
-like(slurp('source'), qr/\Aprecedent-calibration 6\nranks 2\n.*^end\n\z/ms, 'the calibration is complete');
+like(slurp('source'), qr/\Aprecedent-calibration 7\nranks 2\n.*^end\n\z/ms, 'the calibration is complete');
 is(run_command(@mpirun, 2, 'cut/skel', '--calibration', 'source', '--result', 'target')->{rc}, 0,
 	'another machine runs with that calibration');
 cmp_ok(result('target')->{skel_s}, '>', 0, 'and has a result');
@@ -176,7 +176,7 @@ my @wrong = (
 );
 for my $w (@wrong) {
 	my ($command, $says, $what) = @$w;
-	my $run = run_command('timeout', 60, @mpirun, @$command);
+	my $run = run_command('timeout', 300, @mpirun, @$command);
 	isnt($run->{rc}, 0, "$what is refused");
 	isnt($run->{rc}, 124, "$what: at once");
 	like($run->{err}, qr/^skeleton: .*\Q$says\E/m, "$what: it says why");
@@ -185,7 +185,7 @@ for my $w (@wrong) {
 # A skeleton with the data of another one.
 spew('cut/skel.c.data', slurp('whole/skel.c.data'));
 is(build('cut')->{rc}, 0, 'the data of another skeleton link');
-my $mixed = run_command('timeout', 60, @mpirun, 2, 'cut/skel');
+my $mixed = run_command('timeout', 300, @mpirun, 2, 'cut/skel');
 isnt($mixed->{rc}, 0, 'but do not run');
 like($mixed->{err}, qr/does not belong to this skeleton/, 'and it says why');
 

@@ -16,7 +16,7 @@ my $can = run_command('unshare', '-m', 'mount', '-t', 'tmpfs', '-o', 'size=64k',
 $can->{rc} == 0 or plan skip_all => "no file system can be mounted here: $can->{err}";
 
 my $r = precedent('trace', '-q', '-o', 'ring.ptrace', '--', qw(mpirun --oversubscribe --bind-to none -n 2), program('ring'), 300);
-is($r->{rc}, 0, 'a program is traced') or BAIL_OUT($r->{err});
+is($r->{rc}, 0, 'a program is traced') or die $r->{err};
 
 # In a file system of that size, with a launcher that does nothing where it FAILS: the probe, and then what its directory holds.
 sub probed {

@@ -128,7 +128,7 @@ is_deeply([ @{ scratch_line() }[ 1 .. 3 ] ], [ $moved, 0, 0 ], '... and all byte
 trace_ranks('long.ptrace', program('mpiio'), 'files', 64, 60);
 skeleton('cut', 'long.ptrace', '--scale', 3);
 like(slurp('cut/skel.c'), qr/skel_loop\(0, 60, \d\d\)/, 'a loop over files is cut');
-is(run_command('timeout', 60, @mpirun, 2, 'cut/skel', '--result', 'result', '--scratch', 'scratch')->{rc}, 0, '... and runs');
+is(run_command('timeout', 300, @mpirun, 2, 'cut/skel', '--result', 'result', '--scratch', 'scratch')->{rc}, 0, '... and runs');
 cmp_ok(scratch_line()->[1], '>', $moved, '... and writes');
 is_deeply(left('scratch'), [], '... and leaves nothing');
 
@@ -161,7 +161,7 @@ is_deeply(left('scratch'), [], '... and leaves nothing');
 
 sub falls_back {
 	my ($what, $says, @command) = @_;
-	my $r = run_command('timeout', 60, @command);
+	my $r = run_command('timeout', 300, @command);
 	is($r->{rc}, 0, "$what: the skeleton ends well") or diag $r->{err};
 	my @lines = grep { /^skeleton: / } split /\n/, $r->{err};
 	is(scalar @lines, 1, "$what: one line");
@@ -226,7 +226,7 @@ SKIP: {
 	my $mpich = "$ENV{PRECEDENT_LIBDIR}/libprecedent_skel_mpich.a";
 	skip 'no MPICH here', 4 if !-e $mpich || run_command('sh', '-c', 'command -v mpicc.mpich mpirun.mpich')->{rc} != 0;
 	compile('mpiio', 'mpicc.mpich', $mpich);
-	my $r = run_command('timeout', 60, 'mpirun.mpich', '-n', 2, 'mpiio/skel', '--result', 'result', '--scratch', 'scratch');
+	my $r = run_command('timeout', 300, 'mpirun.mpich', '-n', 2, 'mpiio/skel', '--result', 'result', '--scratch', 'scratch');
 	is($r->{rc}, 0, 'MPICH: it runs') or diag $r->{err};
 	is_deeply([ @{ scratch_line() }[ 1 .. 3 ] ], [ $moved, 0, 0 ], 'MPICH: all bytes are moved');
 	is_deeply(left('scratch'), [], 'MPICH: nothing is left');

@@ -49,7 +49,7 @@ for my $way (['compiled', 'skel/skel'], ['interpreted', "$ENV{PRECEDENT_LIBDIR}/
 	my ($name, @command) = @$way;
 	my $r;
 	for (1 .. 5) { # the machine may stall where the skeleton waits
-		my $run = run_command('timeout', 120, @mpirun, @command, '--result', 'result');
+		my $run = run_command('timeout', 300, @mpirun, @command, '--result', 'result');
 		is($run->{rc}, 0, "alternate, $name: it runs") or diag $run->{err};
 		$r = result();
 		last if $r->{ran_s} < 0.7 * $r->{skel_s};
@@ -73,7 +73,7 @@ trace('ep.ptrace', program('ep'), 200);
 like($source, qr/skel_share\(200000000, /, 'ep: a share of its one computation runs');
 my ($ran, $stands) = (1, 0);
 for (1 .. 5) { # the machine may stall
-	is(run_command('timeout', 120, @mpirun, 'skel/skel', '--result', 'result')->{rc}, 0, 'ep: it runs');
+	is(run_command('timeout', 300, @mpirun, 'skel/skel', '--result', 'result')->{rc}, 0, 'ep: it runs');
 	($ran, $stands) = @{result()}{qw(ran_s skel_s)};
 	last if $stands > 1.5 * $ran;
 }

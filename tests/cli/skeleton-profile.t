@@ -23,7 +23,7 @@ sub slurp { open my $f, '<', $_[0] or return ''; local $/; return scalar(<$f>) /
 
 sub run_command {
     my ($command) = @_;
-    system("timeout 120 $command >$tmp/out 2>$tmp/err </dev/null");
+    system("timeout 300 $command >$tmp/out 2>$tmp/err </dev/null");
     return ($? >> 8, slurp("$tmp/out"), slurp("$tmp/err"));
 }
 
@@ -129,7 +129,9 @@ for my $way (qw(forks counts)) {
     is($d->{source}, 'default', 'takes no samples');
     is($d->{mixes}[0]{doubt}, 1, 'so that nothing is known');
     my ($code, $out) = run_command("$precedent info --mix $tmp/without.trace");
-    like($out, qr/nothing was sampled/, 'which is said');
+    like($out, qr/nothing was sampled \(PRECEDENT_TRACE_SAMPLE is 0\)/, 'which is said, with the reason');
+    ($code, $out) = run_command("$precedent skeleton $tmp/without.trace -o $tmp/without");
+    like($out, qr/default mix of kernels, as nothing was sampled: PRECEDENT_TRACE_SAMPLE is 0$/m, 'and of the skeleton, too');
 }
 
 # ---- what a program notices ----

@@ -13,7 +13,7 @@ my @run = ('mpirun', '--bind-to', 'none', '--oversubscribe', '-n', 2, program('h
 
 mkdir 1 or die "1: $!";
 my $r = precedent('trace', '-q', '-o', '1/0.ptrace', '--', @run);
-BAIL_OUT("no trace: $r->{err}") if $r->{rc} != 0;
+die "no trace: $r->{err}\n" if $r->{rc} != 0;
 
 # The record of a probe on this candidate.
 sub probed {

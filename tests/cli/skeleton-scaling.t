@@ -31,7 +31,7 @@ like(slurp('cut/skel.c'), qr/of which \d+ run in windows?/, 'so does the source'
 my $built = run_command('mpicc', '-std=gnu11', '-O1', '-Wall', '-Wextra', '-Werror', "-I$include", '-o', 'cut/skel',
 	'cut/skel.c', $library, '-lm');
 is($built->{rc}, 0, 'it compiles') or diag $built->{err};
-my $ran = run_command('timeout', 120, @mpirun, 'cut/skel', '--result', 'result');
+my $ran = run_command('timeout', 300, @mpirun, 'cut/skel', '--result', 'result');
 is($ran->{rc}, 0, 'it runs') or diag $ran->{err};
 
 my $res = result('result');

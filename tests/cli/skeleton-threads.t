@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Several threads that take or send messages of one tag, each of another size: calls return in another order than messages are
 # matched. `precedent verify` finds the receives that are too short in the order of the trace, and the skeleton runs all the same.
+# Threads that wait for each other's calls get no skeleton.
 use strict;
 use warnings;
 use FindBin;
@@ -55,7 +56,7 @@ for my $mpi (libraries()) {
 		like($verified->{out}, qr/^skel\.ptrace: lossless: /, '... verify says so');
 		if ($mode ne 'recv' && $mode ne 'improbe') {
 			my $call = $mode eq 'senders' ? 'MPI_Recv' : 'MPI_Mrecv';
-			like($verified->{out}, qr/^skel\.ptrace: rank 1, event \d+: $call at \S+ has room for \d+ bytes and gets a message of \d+ from rank 0, event \d+ \(tag 7\): threads returned in another order than their messages were matched \(receives like this: [\d,]+\)/m,
+			like($verified->{out}, qr/^skel\.ptrace: rank 1, event \d+: $call at \w+ \(mprobe_threads\.c:\d+\) has room for \d+ bytes and gets a message of \d+ from rank 0, event \d+ \(tag 7\): threads returned in another order than their messages were matched \(receives like this: [\d,]+\)/m,
 				'... and in a line which receive is too short, and why');
 			my $json = decode_json(precedent('verify', '--json', 'skel.ptrace')->{out});
 			cmp_ok($json->{short_receives}, '>', 0, '... and how many in JSON');
@@ -65,6 +66,29 @@ for my $mpi (libraries()) {
 		}
 		skeletons_run($mpi, $what);
 	}
+}
+
+# ---- threads that are in MPI at once make the prediction less sure ----
+{
+	my ($mpi) = libraries();
+	skeleton_of($mpi, 2, 'skel', 'mprobe_threads', 'both', 1000, $threads);
+	my $p = decode_json(precedent('predict', '--json', '--seconds', 0.1, 'skel.ptrace')->{out});
+	cmp_ok($p->{threads_in_mpi}, '>', 1.2, 'predict knows that threads are in MPI at once');
+	cmp_ok($p->{threads_in_mpi}, '<=', $threads + 0.5, '... no more than there are');
+	cmp_ok($p->{lo_s}, '<=', $p->{predicted_s} / $p->{threads_in_mpi}, '... and widens the interval by it');
+	like(precedent('predict', '--seconds', 0.1, 'skel.ptrace')->{out}, qr/^ +\([\d.]+ threads of a rank are in MPI at once, .*interval is wider\)$/m,
+		'... which the user is told');
+	precedent('trace', '-q', '-o', 'one.ptrace', '--', @{ $mpi->{run} }, '-n', 2, program_of($mpi, 'ring'), 200);
+	is(decode_json(precedent('predict', '--json', '--seconds', 0.1, 'one.ptrace')->{out})->{threads_in_mpi}, 1, 'one thread is one');
+}
+
+# ---- calls that one thread cannot make one after the other ----
+for my $mpi (libraries()) {
+	my $made = skeleton_of($mpi, 2, 'skel', 'thread_order');
+	is($made->{rc}, 1, "$mpi->{name}: threads that wait for each other's calls get no skeleton");
+	like($made->{err}, qr/: threads call MPI at once \(MPI_THREAD_MULTIPLE\); their order between threads is not reproduced/, '... with the true reason')
+		or diag $made->{err};
+	is(precedent('verify', 'skel.ptrace')->{rc}, 0, '... their trace is whole');
 }
 
 done_testing;

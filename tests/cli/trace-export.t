@@ -222,25 +222,30 @@ if ($has_otf2_print) {
 
 # ---- imported traces ----
 {
-    spew('small.txt', join '', map { "$_->[0] $_->[1] $_->[2] 0 0 0 0 0 0 0 0 0 0 0\n" }
-        [0, 0, 1], [0, 1, 0], [5, 0, 2], [7, 1, 3], [9, 0, 1], [12, 1, 1], [20, 0, 0]);
-    my $r = precedent('import', 'small.txt', '--format', 'columns14', '--mark-ns', 1000, '-o', 'small.ptrace');
+    # processor 0 begins to send 99 bytes with tag 4 to processor 1, which has them at mark 12
+    my %with = (0 => '1 4 99 0 0 0 0 0 0 0 0', 12 => '0 0 0 0 7 0 4 0 0 0 0');
+    spew('small.txt', join '', map { "$_->[0] $_->[1] $_->[2] " . ($with{$_->[3] // -1} // '0 0 0 0 0 0 0 0 0 0 0') . "\n" }
+        [0, 0, 1], [0, 1, 0], [5, 0, 2, 0], [7, 1, 3], [9, 0, 1], [12, 1, 1, 12], [20, 0, 0]);
+    my $r = precedent('import', 'small.txt', '--format', 'columns14', '--mark-ns', 1000, '--event', '7=arrival', '-o', 'small.ptrace');
     is($r->{rc}, 0, 'a trace is imported') or diag($r->{err});
     $r = precedent('export', 'small.ptrace', '-o', 'small.csv');
     is($r->{rc}, 0, 'and exported') or diag($r->{err});
-    is(slurp('small.csv'), <<'END', 'as rows of states');
-rank,start_s,duration_s,state
-0,0.000000000,0.000005000,working
-0,0.000005000,0.000004000,sending
-0,0.000009000,0.000011000,working
-0,0.000020000,0.000001000,waiting
-1,0.000000000,0.000007000,waiting
-1,0.000007000,0.000005000,receiving
-1,0.000012000,0.000009000,working
+    is(slurp('small.csv'), <<'END', 'as rows of states and of messages');
+rank,start_s,duration_s,state,to,bytes,tag
+0,0.000000000,0.000005000,working,,,
+0,0.000005000,0.000004000,sending,,,
+0,0.000009000,0.000011000,working,,,
+0,0.000020000,0.000001000,waiting,,,
+1,0.000000000,0.000007000,waiting,,,
+1,0.000007000,0.000005000,receiving,,,
+1,0.000012000,0.000009000,working,,,
+0,0.000005000,0.000007000,message,1,99,4
 END
     $r = precedent('export', 'small.ptrace', '-o', 'small.json');
     is(join(' ', map { "$_->{tid}$_->{name}" } grep { $_->{ph} eq 'X' } @{decode_json(slurp('small.json'))->{traceEvents}}),
         '0working 0sending 0working 0waiting 1waiting 1receiving 1working', 'and for Chrome');
+    is(join(' ', map { "$_->{ph}$_->{tid}" } grep { $_->{name} eq 'message' } @{decode_json(slurp('small.json'))->{traceEvents}}),
+        's0 f1', '... with the message');
     $r = precedent('export', 'small.ptrace', '--format', 'otf2', '-o', 'small-otf2');
     is($r->{rc}, 1, 'OTF2 wants calls');
     like($r->{err}, qr/imported/, 'and says so');
@@ -263,6 +268,30 @@ for my $case ([['ring.ptrace'], 2, qr/--format/], [[], 2, qr/no trace/], [['ring
     my $r = precedent('export', @$arguments);
     is($r->{rc}, $rc, "exit code of export @$arguments");
     like($r->{err}, $message, 'and what it says');
+}
+# Every format replaces what an earlier export wrote, and nothing else.
+chmod 0600, 'ring.ptrace';
+for my $format (qw(csv chrome), $has_otf2_print ? 'otf2' : ()) {
+    my $out = "again-$format";
+    for my $turn (1, 2) {
+        my $r = precedent('export', 'ring.ptrace', '--format', $format, '-o', $out);
+        is($r->{rc}, 0, "$format, written $turn times") or diag $r->{err};
+    }
+    is_deeply([grep { (stat)[2] & 077 } $out, glob("$out/* $out/traces/*")], [], 'a private trace makes private files');
+}
+precedent('view', 'ring.ptrace', '-o', 'private.html');
+is((stat 'private.html')[2] & 077, 0, 'a private page, too');
+precedent('skeleton', 'ring.ptrace', '-o', 'private.skel');
+is_deeply([grep { (stat)[2] & 077 } 'private.skel', glob 'private.skel/*'], [], 'and a private skeleton');
+chmod 0644, 'ring.ptrace';
+precedent('export', 'ring.ptrace', '--format', 'csv', '-o', 'again-csv');
+isnt((stat 'again-csv')[2] & 044, 0, 'a trace that others may read makes files that others may read');
+if ($has_otf2_print) {
+    spew('again-otf2/traces/notes.txt', "mine\n");
+    my $r = precedent('export', 'ring.ptrace', '--format', 'otf2', '-o', 'again-otf2');
+    is($r->{rc}, 1, 'an archive with a file of somebody else in it');
+    like($r->{err}, qr/again-otf2: is not empty; only an empty directory or an OTF2 archive of an export is replaced/, '... is left alone');
+    ok(-s 'again-otf2/traces.otf2' && -s 'again-otf2/traces/notes.txt', '... whole');
 }
 SKIP: {
     skip 'no /dev/full here', 2 if !-e '/dev/full';

@@ -81,6 +81,15 @@ subtest 'statistics' => sub {
 	is(slurp('again.ptrace') =~ tr///c, slurp('small.ptrace') =~ tr///c, 'the same length again');
 };
 
+subtest 'a byte order mark' => sub {
+	spew('mark.txt', "\xef\xbb\xbf" . $text);
+	is(precedent('import', 'mark.txt', '-q')->{err}, '', 'is no part of the first number');
+	my @stats = map { decode_json(precedent('import', $_, '--json', '-q')->{out})->{per_processor} } 'small.txt', 'mark.txt';
+	is_deeply($stats[1], $stats[0], '... and the trace is the same');
+	spew('wide.txt', "\xff\xfe" . join '', map { "$_\0" } split //, record(0, 0, 1));
+	failed(qr/wide\.txt: is text in UTF-16: convert it \(iconv/, 1, 'wide.txt');
+};
+
 subtest 'the trace is one' => sub {
 	my $r = precedent('info', 'small.ptrace', '--check');
 	is($r->{rc}, 0, 'sound') or diag $r->{err};
@@ -91,9 +100,11 @@ subtest 'the trace is one' => sub {
 	$r = precedent('info', 'damaged.ptrace', '--check');
 	is($r->{rc}, 1, 'a flipped byte is found');
 	like($r->{out}, qr/page 1 \(tile content[^)]*\) at byte \d+: bad checksum/, '... and its page named');
-	$r = precedent('verify', 'small.ptrace');
-	is($r->{rc}, 1, 'a skeleton cannot be made of it');
-	like($r->{err}, qr/small\.ptrace: [^\n]+\n\z/, '... and one line says so');
+	for (['verify'], ['skeleton', '-o', 'small.skel'], ['predict', '--seconds', 0.1]) {
+		$r = precedent(@$_, 'small.ptrace');
+		is($r->{rc}, 1, "$_->[0]: a skeleton cannot be made of it");
+		like($r->{err}, qr/\Aprecedent: (?:nothing to predict: )?small\.ptrace: it was imported: it has the states of processors, and no MPI calls [^\n]+\n\z/, '... and one line says why');
+	}
 };
 
 subtest 'messages and codes' => sub {

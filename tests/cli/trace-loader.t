@@ -187,6 +187,50 @@ C
        'weak references to MPI in a program without: not initialized, and an error');
 }
 
+# ---- libraries of MPICH's interface have other names; the standard interface has no tracer ----
+SKIP: {
+    my ($mpich) = glob '/usr/lib/*/libmpich.so.12';
+    skip 'no MPICH here', 6 if !$mpich || !-e "$build/libprecedent_trace_mpich.so";
+    # The names of MPICH itself, Intel MPI and MVAPICH, and one of the form of Cray MPICH (libmpi_gnu_91.so.12).
+    for my $name (qw(libmpi.so.12 libmpi_g.so.12)) {
+        my $dir = new_dir();
+        spew("$dir/$name", slurp($mpich) =~ s/\0libmpich\.so\.12\0/"\0$name\0" . "\0" x (14 - length $name)/er);
+        my $program = compile("prog_$name", slurp('tests/programs/ring.c'),
+            (run_command('mpicc.mpich -show'))[1] =~ s/^\S+//r =~ s/\s+-lmpich\s*/ -L$dir -l:$name -Wl,-rpath,$dir/r);
+        like((run_command("ldd $program"))[1], qr/\Q$name\E => \Q$dir\E/, "a program has $name");
+        is((run_command("$precedent trace -q -o $tmp/$name.ptrace -- mpirun.mpich -n 2 $program 5"))[0], 0, '... is traced');
+        is((eval { decode_json((run_command("$precedent info --json $tmp/$name.ptrace"))[1]) } // {})->{ranks}, 2, '... with both ranks');
+    }
+}
+{
+    my $dir = new_dir();
+    compile("libmpi_abi.so.0", <<'C', "-shared -fPIC -Wl,-soname,libmpi_abi.so.0");
+int MPI_Init(int *c, char ***v) { (void)c; (void)v; return 0; }
+int PMPI_Init(int *c, char ***v) { return MPI_Init(c, v); }
+int MPI_Finalize(void) { return 0; }
+C
+    my $program = compile('standard', <<'C', "$tmp/libmpi_abi.so.0 -Wl,-rpath,$tmp");
+#include <stdio.h>
+int MPI_Init(int *, char ***);
+int MPI_Finalize(void);
+int main(int c, char **v) { MPI_Init(&c, &v); puts("it runs"); return MPI_Finalize(); }
+C
+    my ($rc, $out, $err) = run_command("$precedent trace -o $tmp/standard.ptrace -- $program");
+    is("$rc|$out", "1|it runs\n", 'a program of the standard interface runs and leaves no trace');
+    like($err, qr/^precedent: no tracer for libmpi_abi\.so\.0 can be loaded: .*$/, 'the reason is told');
+    is(result("env LD_PRELOAD=$loader PRECEDENT_TRACE_DIR=$dir $program"), "0|it runs\n|", 'in a job it says nothing');
+    like(slurp("$dir/untraced.txt"), qr/^no tracer for libmpi_abi\.so\.0 /, 'and leaves the reason in the directory of the job');
+    # A second library behind it, such as the one that a numerical library needs, does not choose the tracer.
+    for my $library (@here) {
+        $dir = new_dir();
+        my $both = compile("standard_$library", slurp("$tmp/standard.c"),
+            "$tmp/libmpi_abi.so.0 -Wl,-rpath,$tmp -Wl,--no-as-needed", $library eq 'mpich' ? 'mpicc.mpich' : 'mpicc');
+        is(result("env LD_PRELOAD=$loader PRECEDENT_TRACE_DIR=$dir $both"), "0|it runs\n|", "$library beside it: the program runs");
+        is_deeply([entries($dir)], ['untraced.txt'], '... untraced');
+        like(slurp("$dir/untraced.txt"), qr/^no tracer for libmpi_abi\.so\.0 /, '... since its own library has no tracer');
+    }
+}
+
 # ---- nothing to trace with ----
 for my $library (@here) {
     my $dir = new_dir();
@@ -196,12 +240,14 @@ for my $library (@here) {
     my $plain = result(mpirun($library, 2, $ring));
     is(result(mpirun($library, 2, $ring, LD_PRELOAD => "$alone/libprecedent_trace.so", PRECEDENT_TRACE_DIR => $dir)), $plain,
        "$library: without its tracer beside the loader the program runs as ever");
-    is_deeply([entries($dir)], [], "$library: and leaves nothing");
+    is_deeply([entries($dir)], ['untraced.txt'], "$library: and leaves the reason");
+    $dir = new_dir();
     spew("$alone/libprecedent_trace_$library.so", "no library\n");
     is(result(mpirun($library, 2, $ring, LD_PRELOAD => "$alone/libprecedent_trace.so", PRECEDENT_TRACE_DIR => $dir)), $plain,
        "$library: nor with one that cannot be loaded");
     is(result(mpirun($library, 2, $ring, LD_PRELOAD => $loader)), $plain, "$library: nor when no trace is wanted");
     unlink "$alone/libprecedent_trace_$library.so";
+    $dir = new_dir();
     symlink $loader, "$alone/link" or die $!;
     rename "$alone/link", "$alone/libprecedent_trace.so" or die $!;
     is(result(mpirun($library, 2, $ring, LD_PRELOAD => "$alone/libprecedent_trace.so", PRECEDENT_TRACE_DIR => $dir)), $plain,
@@ -319,7 +365,7 @@ C
     chmod 0755, "$alone/precedent";
     local $ENV{PRECEDENT_LIBDIR} = $alone;
     ($rc, $out) = run_command("$alone/precedent doctor");
-    like($out, qr/^FAIL +tracer +no MPI library has a tracer beside \S+: nothing is traced$/m, 'a loader without tracers is a fault');
+    like($out, qr/^FAIL +tracer +no MPI library has a tracer beside \S+: nothing is traced: build /m, 'a loader without tracers is a fault');
     is($rc, 1, 'that doctor fails for');
 }
 

@@ -179,15 +179,18 @@ C
 }
 
 # ---- all ranks or none ----
-for my $first (0, 1) {
-    my $dir = new_dir();
-    my @env = ('', "-x LD_PRELOAD=$tracer -x PRECEDENT_TRACE_DIR=$dir");
-    my $ring = "$programs/ring 5";
-    my ($rc, $out, $err) = run_command("$mpirun -n 1 $env[!$first] $ring : -n 1 $env[$first] $ring");
-    is($rc . $err, '0', 'with the tracer on rank ' . $first . ' only the program ends as ever');
-    is_deeply([traces($dir)], [], 'without a trace');
-    is(count(qr/^\.present/, entries($dir)), 0, 'and without markers');
-    like(slurp("$dir/tracer.err"), qr/in 1 of 2 ranks only/, 'which is said where nobody is disturbed') if !$first;
+SKIP: {
+    skip 'prterun crashes when it starts two programs', 7 if (run_command("$mpirun -n 1 $programs/ring 5 : -n 1 $programs/ring 5"))[0] != 0;
+    for my $first (0, 1) {
+        my $dir = new_dir();
+        my @env = ('', "-x LD_PRELOAD=$tracer -x PRECEDENT_TRACE_DIR=$dir");
+        my $ring = "$programs/ring 5";
+        my ($rc, $out, $err) = run_command("$mpirun -n 1 $env[!$first] $ring : -n 1 $env[$first] $ring");
+        is($rc . $err, '0', 'with the tracer on rank ' . $first . ' only the program ends as ever');
+        is_deeply([traces($dir)], [], 'without a trace');
+        is(count(qr/^\.present/, entries($dir)), 0, 'and without markers');
+        like(slurp("$dir/tracer.err"), qr/in 1 of 2 ranks only/, 'which is said where nobody is disturbed') if !$first;
+    }
 }
 
 # ---- where it cannot write ----

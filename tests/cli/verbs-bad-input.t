@@ -154,7 +154,7 @@ subtest 'a skeleton that is there already' => sub {
 };
 
 subtest 'calibration' => sub {
-	my $head = "precedent-calibration 6\n";
+	my $head = "precedent-calibration 7\n";
 	my @predict = ('predict', '--seconds', 0.1, '--calibration');
 	mkdir 'directory.cal';
 	refused(qr/absent\.cal: cannot open: No such file/, 'absent', @predict, 'absent.cal', 'whole.ptrace');
@@ -176,7 +176,7 @@ subtest 'without a compiler or a launcher' => sub {
 	my $r = $run->('predict', '--seconds', 0.1, 'whole.ptrace');
 	is($r->{rc}, 1, 'neither mpicc nor mpirun in PATH: predict fails');
 	my $missing = sub { qr/$_[0] cannot be run on \S+: No such file[^\n]*/ };
-	like($r->{err}, qr/\Aprecedent: the skeleton is interpreted: the skeleton cannot be compiled here: @{[$missing->('mpicc')]}\nprecedent: @{[$missing->('mpirun')]}\n\z/,
+	like($r->{err}, qr/\Aprecedent: the skeleton is interpreted: the skeleton cannot be compiled here: @{[$missing->('mpicc')]}\nprecedent: nothing to predict: @{[$missing->('mpirun')]}\n\z/,
 		'... and says what is missing where');
 	my $doctor = $run->('doctor')->{out};
 	like($doctor, qr/^warn  mpicc +not in PATH: skeletons are interpreted/m, '... so does doctor');

@@ -91,7 +91,7 @@ subtest 'fish' => sub {
 	is_deeply(in_fish('ve'), ['verify'], 'a verb');
 	is_deeply(in_fish('help mo'), ['model'], 'after help, too');
 	is_deeply(in_fish("$_ --"), [grep { $_ ne '--help' } @{ options($_) }], "$_: its options") for verbs();
-	is_deeply(in_fish('model '), [qw(compile fit predict show)], 'what model does');
+	is_deeply(in_fish('model '), [qw(compile fit predict run show)], 'what model does');
 	is_deeply(in_fish('export x --format '), [qw(chrome csv otf2)], 'values');
 	is_deeply(in_fish('jobs -n '), [], 'not of a number');
 	is_deeply(in_fish('view -o a'), ['a.ptrace', 'a.txt'], 'files');

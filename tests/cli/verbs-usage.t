@@ -9,6 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use Cli;
+use File::Basename qw(dirname);
 use Cwd ();
 use JSON::PP qw(decode_json);
 use Test::More;
@@ -71,11 +72,39 @@ subtest 'help and usage of every verb' => sub {
 		like($r->{out}, qr/\AUsage: precedent $verb\b/, "$verb --help: begins with its usage");
 		is($r->{err}, '', "$verb --help: nothing on stderr");
 		unlike($r->{out}, qr/^.{101,}$/m, "$verb --help: lines fit");
+		my ($listed) = $r->{out} =~ /^Examples:\n((?:  precedent $verb\b.*\n)+)\z/m;
+		is($verb eq 'probe' ? 2 : scalar(() = ($listed // '') =~ /\n/g), 2, "$verb --help: two examples");
+		my $options = ($listed // '') =~ s/ -- mpirun.*//rg;
+		like($r->{out}, qr/^  (?:-[a-z], |    )?\Q$_\E[ ,\n]/m, "... $_ is an option of $verb") for $options =~ / (--?[a-z]+)/g;
 		is(precedent(@$_, $verb)->{out}, $r->{out}, "@$_ $verb is the same") for ['help'], ['--help'];
 		is(precedent($verb, '-h')->{out}, $r->{out}, "$verb -h is the same");
 		like($man, qr/\b$verb\b/, "$verb is in precedent.1") if $verb ne 'probe'; # that is for precedentd
 		refused(2, qr/ $verb: bad option '--nonsense'; try 'precedent $verb --help'/, $verb, '--nonsense');
 		refused(2, qr/ $verb: bad option '-Z'; try/, $verb, '-Z');
+	}
+};
+
+subtest 'the JSON of all verbs' => sub {
+	my $saved = Testbed::top() . '/tests/cli/data/show.json';
+	my @all = (['info', $trace], ['info', '--mix', $trace], ['verify', $trace], ['skeleton', $trace], ['advise', $trace], ['conf', '--check'],
+		(map { [$_, '--from', $saved] } qw(show explain)));
+	my %json = map { $_->[0] => json_of(@$_, '--json') } @all;
+	is($json{$_}{schema}, 1, "$_: its schema") for sort keys %json;
+	my $job = $json{show}{job};
+	is($job->{submit}, '2023-11-17T05:46:40Z', 'a time is ISO 8601');
+	is($json{show}{estimates}[0]{updated}, '2023-11-18T06:46:40Z', '... everywhere');
+	spew('saved.json', precedent('show', '--from', $saved, '--json')->{out});
+	for my $verb (qw(show explain)) {
+		my $said = precedent($verb, '--from', $saved)->{out};
+		is(precedent($verb, '--from', 'saved.json')->{out}, $said, "$verb reads what --json printed");
+		my $r = Testbed::run_command({stdin => slurp('saved.json')}, Testbed::build_dir() . '/precedent', $verb, '--from', '-');
+		is($r->{out}, $said, '... from standard input, too') or diag $r->{err};
+	}
+	my $r = Testbed::run_command({stdin => "Mode = limit\nMode = place\n"}, Testbed::build_dir() . '/precedent', 'conf', '--check', '-');
+	like($r->{err}, qr/:2: .*Mode.*twice/, 'a configuration from standard input is checked');
+	my $man = slurp(Testbed::top() . '/man/precedent-json.5');
+	for my $verb (sort keys %json) {
+		like($man, qr/^\.(?:B|BR) .*\b$verb\b/m, "$verb is in precedent-json.5");
 	}
 };
 
@@ -156,6 +185,11 @@ subtest 'skeleton' => sub {
 	precedent('skeleton', $trace);
 	ok(-s 'heat.ptrace.skel/skel.c', 'beside the trace when no directory is named');
 	my $tree = precedent('skeleton', '--tree', '-o', 'out3', $trace);
+	my $short = precedent('skeleton', '-o', 'out3', '--seconds', 0.0001, $trace)->{out};
+	like($short, qr/^out3: cannot run for 0\.0001 s: (?:[\d.]+ \S+ are in no loop that can be cut, [\d.]+ \S+ are the fewest iterations of the others \(report\.txt names the loops\)|one piece of each of \d+ kinds takes longer)$/m,
+		'why it runs longer than was asked for');
+	unlike(precedent('skeleton', '-o', 'out3', '--seconds', 100, $trace)->{out}, qr/cannot run/, '... where it does');
+	like(precedent('skeleton', '-o', 'out', $trace)->{out}, qr/; reproduces \d+ % of the run$/m, 'how much of the run it reproduces');
 	like($tree->{out}, qr/MPI_Sendrecv/, '--tree prints the tree');
 	my $made = Testbed::run_command('make', '-C', 'out');
 	is($made->{rc}, 0, 'its Makefile builds it') or diag $made->{err};
@@ -167,6 +201,7 @@ subtest 'skeleton' => sub {
 subtest 'predict' => sub {
 	my $json = json_of('predict', '--json', '--seconds', 0.5, $trace);
 	cmp_ok($json->{predicted_s}, '>', 0, 'a time');
+	ok($json->{reproduced} > 0 && $json->{reproduced} <= 1, 'the share of the run that the skeleton reproduces');
 	cmp_ok($json->{lo_s}, '<=', $json->{predicted_s}, 'above its lower bound');
 	cmp_ok($json->{hi_s}, '>=', $json->{predicted_s}, 'below its upper bound');
 	local $ENV{TMPDIR} = Cwd::getcwd() . '/predicts'; # its own: other tests predict at the same time
@@ -191,16 +226,43 @@ subtest 'trace' => sub {
 	refused(1, qr{no/such/dir/x: cannot be written: No such file}, 'trace', '-o', 'no/such/dir/x', '--', program('ring'));
 };
 
+subtest 'the name of a trace' => sub {
+	mkdir 'named' and chdir 'named' or die "named: $!\n";
+	local $ENV{PATH} = dirname(program('ring')) . ":$ENV{PATH}";
+	# The option before the program may have a value or none; "sort" is the value of one, and a program too.
+	my @mpirun = ('mpirun', '--oversubscribe', '-x', 'sort', '-np', 2);
+	local $ENV{sort} = 1;
+	my $named = sub { return precedent('trace', '--', @_)->{err} =~ /^precedent: (\S+): 2 ranks/m ? $1 : undef };
+	is($named->(@mpirun, 'ring'), 'ring.ptrace', 'is the name of a program that mpirun finds in PATH');
+	my $first = slurp('ring.ptrace');
+	is($named->(@mpirun, program('ring')), 'ring.2.ptrace', '... numbered, if there is a trace of that name');
+	is($named->('mpirun', '-np', 2, '--oversubscribe', 'ring'), 'ring.3.ptrace', '... behind other options too');
+	is(slurp('ring.ptrace'), $first, '... and an older trace stays');
+	is(precedent('trace', '-q', '-o', 'ring.ptrace', '--', program('ring'))->{rc}, 0, 'a trace that -o names');
+	isnt(slurp('ring.ptrace'), $first, '... is replaced');
+	chdir '..' or die "..: $!\n";
+};
+
 subtest 'trace of a program that does not end well' => sub {
 	mkdir 'dead' and chdir 'dead' or die "dead: $!\n";
 	for my $name (qw(crash abort nofinalize)) {
 		my $r = precedent('trace', '-o', "$name.ptrace", '--', 'mpirun', '--oversubscribe', '-n', 2, program($name));
 		isnt($r->{rc}, 0, "$name: fails");
 		like($r->{out}, qr/^$name: /m, '... its output is its own');
-		like($r->{err}, qr/^precedent: $name\.ptrace: PARTIAL, [^\n]*2 ranks, [^\n]*\n\z/m, '... the last line says that the trace is partial');
+		# prterun writes a NUL byte before what comes after an abort.
+		like($r->{err} =~ s/^\0//mgr, qr/^precedent: $name\.ptrace: PARTIAL, [^\n]*2 ranks, [^\n]*\n\z/m, '... the last line says that the trace is partial');
 		my $json = json_of('info', '--json', "$name.ptrace");
 		ok($json->{partial} && $json->{events} >= 20, '... of what happened until then');
 		is($json->{passed_through}{MPI_Comm_rank}, 2, '... also the calls that are only counted');
+		my ($rank, $call) = $name eq 'crash' ? (0, 'MPI_Allreduce') : $name eq 'abort' ? (1, 'MPI_Abort') : ();
+		if (defined $rank) {
+			my $how = $name eq 'abort' ? qr/rank $rank called $call in main \($name\.c:\d+\)/ :
+				qr/rank $rank was in (?:no MPI call, after )?$call in main \($name\.c:\d+\), and ended before all others/;
+			like($r->{err}, qr/; $how\n\z/, '... who ended first, and where');
+			like(precedent('info', "$name.ptrace")->{out}, qr/^  (?:died|aborted)\s+$how$/m, '... so does info');
+			my @first = grep { $_->{ended_first} } @{ $json->{stopped} };
+			is_deeply([map { $_->{rank} } @first], [$rank], '... and its JSON');
+		}
 		unlink "$name.ptrace";
 	}
 	my $r = precedent('trace', '-o', 'noinit.ptrace', '--', 'mpirun', '--oversubscribe', '-n', 2, program('noinit'));
@@ -222,15 +284,18 @@ subtest 'conf' => sub {
 
 subtest 'doctor' => sub {
 	my $r = precedent('doctor', '--json');
-	my $list = eval { decode_json($r->{out}) } // [];
-	my %verdict = map { $_->{what} => $_->{verdict} } @$list;
-	is($verdict{configuration}, 'warn', 'no candidates: a warning');
+	my $said = eval { decode_json($r->{out}) } // {};
+	my $list = $said->{findings} // [];
+	my %verdict = map { $_->{check} => $_->{verdict} } @$list;
+	is($said->{precedent}, 1, 'the version of the form');
+	is($said->{verdict}, 'warn', 'the worst verdict');
+	is_deeply([grep { $_->{verdict} ne 'ok' && !length $_->{remedy} } @$list], [], 'what is wrong has a remedy');
+	is($verdict{configuration}, 'ok', 'no candidates: that is good');
 	is($verdict{mpicc}, 'ok', 'mpicc is found');
 	is($verdict{tracer}, 'ok', 'the tracer is found');
-	is($verdict{spool}, 'FAIL', 'a spool that is not there');
-	is($verdict{store}, 'warn', 'no store yet');
-	is($verdict{slurm}, 'warn', 'no Slurm');
-	is($r->{rc}, 1, 'and so it fails');
+	is($verdict{slurmctld}, 'warn', 'no Slurm');
+	ok(!exists $verdict{spool}, 'and so nothing is said of the spool');
+	is($r->{rc}, 0, 'and it does not fail');
 	is($verdict{interpreter}, 'ok', 'the interpreter is found');
 	ok(!exists $verdict{sandbox}, 'no program is run in part: the sandbox is not tried');
 	my @lines = split /\n/, precedent('doctor')->{out};
@@ -263,7 +328,7 @@ subtest 'doctor, where probes may make files' => sub {
 	spew('scratch.conf', $conf);
 	is($scratch->(), '', 'no ScratchDir, no word of it');
 	spew('scratch.conf', "${conf}ScratchDir = $dir\n");
-	like($scratch->(), qr/^FAIL  scratch +ScratchDir \Q$dir\E: No such file or directory: in probes, calls on files are delays$/, 'it does not exist');
+	like($scratch->(), qr/^FAIL  scratch +ScratchDir \Q$dir\E: No such file or directory: in probes, calls on files are delays: create it/, 'it does not exist');
 	spew($dir, '');
 	like($scratch->(), qr/^FAIL  scratch +ScratchDir \Q$dir\E: not a directory:/, 'it is a file');
 	unlink $dir;

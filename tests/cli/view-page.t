@@ -76,7 +76,24 @@ subtest 'a page' => sub {
 	my ($b) = slurp('other.html') =~ /nonce-([0-9a-f]+)/;
 	isnt($a, $b, 'every page has its own nonce');
 	is(meta_of(precedent('view', $heat, '-o', '-')->{out})->{ranks}, 2, '-o - is standard output');
-	is((stat 'other.html')[2] & 0777, 0666 & ~umask, 'the file has the usual mode');
+	is((stat 'other.html')[2] & 0777, 0666 & ~umask() & (stat $heat)[2], 'the file has the usual mode, and is as private as the trace');
+};
+
+# The lane of loops covers the whole run: marks are divided among all loops.
+subtest 'many loops, one after another' => sub {
+	my ($loops, $iterations) = (450, 300);
+	my $calls = join '', map { "\tfor (int i = 0; i < $iterations; i++)\n\t\tMPI_Barrier(MPI_COMM_SELF);\n" } 1 .. $loops;
+	spew('loops.c', "#include <mpi.h>\nint main(int n, char **a)\n{\n\tMPI_Init(&n, &a);\n$calls\treturn MPI_Finalize();\n}\n");
+	my $built = run_command('mpicc', '-g', '-o', 'loops', 'loops.c');
+	is($built->{rc}, 0, 'a program of them') or diag $built->{err};
+	my $r = precedent('trace', '-q', '-o', 'loops.ptrace', '--', 'mpirun', '-n', 1, './loops');
+	is($r->{rc}, 0, 'its trace') or diag $r->{err};
+	my $shown = meta_of(precedent('view', 'loops.ptrace', '--rules', 'none', '-o', '-')->{out})->{loops};
+	is(@$shown, $loops, 'all are on the page');
+	is(grep({ $_->{marks} > 0 } @$shown), $loops, 'each has iterations on the time line');
+	my $marks = 0;
+	$marks += $_->{marks} for @$shown;
+	cmp_ok($marks, '<=', 100_000, 'few enough');
 };
 
 subtest 'usage' => sub {
@@ -194,6 +211,17 @@ sub in_browser {
 	cmp_ok($seen->{moved}, '>', 0.01, 'an arrow key moves');
 	ok($seen->{back}, '0 shows the whole run');
 	ok($seen->{help}, '? opens the help');
+	ok($seen->{help_closed}, 'Esc closes it');
+	ok($seen->{loops_by_share}, 'loops are sorted by share');
+	isnt("@{ $seen->{window}{legend} }", "@{ $seen->{window}{all} }", 'the legend follows the zoom');
+	like($seen->{link}{hash}, qr/^#t=\d+\.\d{9}-\d+\.\d{9}&r=0-1&(?:loop=\d+&)?tab=window\z/, 'a link to what is shown');
+	is($seen->{link}{after}[2], 'window', '... leads back to its table');
+	near($seen->{link}{after}[$_], $seen->{link}{before}[$_], 1, '... and its window') for 0, 1; # ns
+	like($seen->{window}{legend}[0], qr/ %\z/, '... in percent');
+	cmp_ok($seen->{window}{rows}, '>=', 0, 'functions of the window');
+	is_deeply($seen->{search}, ['MPI_Sendrecv'], 'a search leaves the functions that have the word');
+	like($seen->{matrix}, qr/\A0to rank10from rank1\z/, 'the matrix names its axes');
+	near($seen->{pinched}, 0.5, 0.01, 'two fingers that move apart to twice their distance show half of the time');
 	ok($seen->{toggled}, 'the theme is switched');
 	is($seen->{badges} . $seen->{notes}, '', 'nothing is wrong with this trace');
 	is($seen->{tabs}{problems}, undef, 'no problems, no sheet of them');
@@ -224,9 +252,15 @@ SKIP: {
 		is($first->{title}, 'late send', 'late send is the first problem');
 		near($first->{ns} * 1e-9, $late->{seconds}, 1e-6, 'as long as advise says');
 		is($marks, $late->{times}, 'every late message has a mark');
+		my $waits = 0;
+		$waits += $meta->{totals}[4 * $_] for 0 .. $meta->{ranks} - 1;
+		cmp_ok($waits, '>=', 0.99 * $late->{seconds}, 'blocked receives wait until their messages are sent');
 		cmp_ok($waiting, '>=', 15, 'on the ranks that wait'); # of 20
 		cmp_ok($waiting, '>', 0.7 * $marks, '... and hardly on others');
 		my ($seen) = self_test('planted.html', 'selftest');
+		my $all = 0;
+		$all += $_ for @{ $seen->{totals} };
+		near($seen->{painted}{shares}[$_], $seen->{totals}[$_] / $all, 0.03, "share of the pixels in state $_") for 0 .. 3;
 		my $p = $seen->{problem};
 		is($p->{chosen}, 0, 'it is chosen by a click');
 		cmp_ok($p->{t0}, '<=', $p->{a}, 'and the window goes to where most time is lost');
@@ -234,6 +268,8 @@ SKIP: {
 		cmp_ok($p->{t1} - $p->{t0}, '<', 6 * ($p->{b} - $p->{a}), 'closely');
 		is($p->{highlighted}, 1, 'its row is marked');
 		is($p->{after}, -1, 'Esc shows all problems again');
+		($seen) = self_test('planted.html', 'selftest', '--window-size=1280,900');
+		ok($seen->{problems_fit}, 'the table of problems fits at 1280 pixels');
 		near($p->{marked}, marked_of($meta), 0.02, 'share of the lane that is marked');
 		like($p->{card}, qr/\Alate sendA rank waits.*lost here.*ranks\d and \d.*Begin the send/s, 'the card tells kind, duration, ranks and advice');
 	};
@@ -243,11 +279,27 @@ SKIP: {
 		is($seen->{markup}, 0, 'names are text');
 		like($seen->{title}, qr/\Aa<b>"'&\.x 20 8 <\/script>/, 'as they were written');
 	};
+	subtest 'unsuccessful tests are no damage' => sub {
+		trace_of('poll.ptrace', 'poll');
+		is(precedent('view', 'poll.ptrace')->{rc}, 0, 'a program that polls');
+		is_deeply([map { [@$_[0, 1]] } @{ meta_of(slurp('poll.html'))->{polls} }], [[0, 1000], [1, 1000]], 'the page knows how often each rank did');
+		my ($seen) = self_test('poll.html', 'selftest');
+		like($seen->{unknown}, qr/\AUnsuccessful tests\n.*counted, not recorded.*tests1,000together/s, 'the card says that the time was polled');
+		unlike($seen->{unknown}, qr/damaged/, '... not that the trace is damaged');
+		like($seen->{states}[-1], qr/^polling/, 'polling stands in the legend');
+		my $polled = 0;
+		$polled += $_->[2] * 1e-9 for @{ meta_of(slurp('poll.html'))->{polls} };
+		near($seen->{totals}[4], $polled, 1e-6, 'the table of states has its time');
+		my $total = 0;
+		$total += $_ for @{ $seen->{totals} };
+		near($seen->{painted}{shares}[4], $polled / $total, 0.03, 'and a colour of its own has its share of the rows');
+	};
 	subtest 'a partial trace says so' => sub {
 		my $whole = slurp($heat);
 		spew('partial.ptrace', substr $whole, 0, length($whole) - 100); # without its index, as when a disk is full
 		is(precedent('view', 'partial.ptrace')->{rc}, 0, 'its page is written');
 		my ($seen) = self_test('partial.html', 'selftest');
+		is(scalar @{ $seen->{states} }, 4, 'what is not known of it is not taken for polling');
 		like($seen->{badges}, qr/PARTIAL.*DAMAGED/, 'badges');
 		like($seen->{notes}, qr/This trace is partial.*cannot be read/s, 'and lines');
 	};
@@ -391,7 +443,17 @@ SKIP: {
 		}
 		like($r->{out}, qr{<span id="status-detail">single calls</span>}, 'it shows them')
 		    or diag $r->{out} =~ m{(<span id="status-detail">.*?)</div>}s, substr $r->{err}, -500;
+		spew('gone.html', get("/$token/")->{body});
 		stop_server();
+		# A page whose server has gone: here it never had one.
+		my $pause = 0;
+		for (1 .. 8) { # it may print the page before the page has asked often enough
+			$r = run_command('timeout', '--kill-after=5', 50, $browser, qw(--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage),
+				"--user-data-dir=$profile", '--virtual-time-budget=20000', '--dump-dom', 'file://' . getcwd() . "/gone.html#t=$t0-$t1");
+			($pause) = $r->{out} =~ m{<span id="status-detail">The server does not answer: is precedent view --serve still running\? Asked again in (\d+) s\.</span>};
+			last if ($pause //= 0) >= 4;
+		}
+		cmp_ok($pause, '>=', 4, 'when the server has gone, the page says so and asks less and less often');
 	};
 }
 

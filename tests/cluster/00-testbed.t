@@ -64,6 +64,8 @@ sub traces_of {
 	push @found, cgroup_dir($name) if cgroup_dir($name);
 	push @found, grep { index($_, "$dir/") >= 0 } split /^/, text_of('/proc/self/mountinfo');
 	for my $process (glob '/proc/[0-9]*') {
+		# The kernel gives the number of a namespace that is gone to a new one, of another testbed.
+		next if text_of("$process/cgroup") =~ m{/precedent-testbed/(?!\Q$name\E/)};
 		my $line = text_of("$process/cmdline") =~ tr/\0/ /r;
 		my @in = grep { $namespaces->{readlink("$process/ns/$_") // ''} } qw(mnt net uts ipc);
 		push @found, "$process: $line" if @in || index($line, "$dir/") >= 0;

@@ -227,7 +227,7 @@ subtest 'jobs without a trace' => sub {
 	(undef, undef, $said) = $testbed->submit(script('six', 'exit 3'), '-N2', '-n2', '-t', 20);
 	like($said, qr/it is traced/, '... it is traced again');
 	$show = wait_program($untraced, 'failed');
-	like($show->{program}{reason}, qr/never called MPI_Init or MPI_Finalize/, 'a job that is no MPI program');
+	like($show->{program}{reason}, qr/no process called MPI_Init with the tracer: no MPI program, or what started it/, 'a job that is no MPI program');
 	(undef, undef, $said) = $testbed->submit(script('five', ':'), '-N2', '-n2', '-t', 20);
 	unlike($said, qr/it is traced/, 'is not traced again');
 };
@@ -298,12 +298,11 @@ subtest 'nobody is killed by us' => sub {
 		($job{$name}, undef, my $said) = $testbed->submit(script('seven'), '-p', 'fast', '-N2', '-n2', '-t', 2, '-H');
 		like($said, qr/limit will be 00:01:00/, "$name: shortened");
 		ok(wait_until(30, sub { ($testbed->job_info($job{$name})->{TimeLimit} // '') eq '00:01:00' }), '... really');
-		ok(wait_until(30, sub { shown($job{$name})->{job} }), '... and seen');
+		ok(wait_until(30, sub { (shown($job{$name})->{job}{limit_min} // 0) == 1 }), '... and seen');
 	}
 	my ($alive, $orphan) = @job{qw(alive orphan)};
 	$testbed->run({as => 'root'}, 'scontrol', 'release', $alive);
-	ok(wait_until(90, sub { $testbed->job_info($alive)->{TimeLimit} eq '00:02:00' }), 'raised while it runs');
-	like($testbed->log('precedentd'), qr/job $alive: limit raised from 00:01:00 to 00:02:00/, 'by precedentd');
+	ok(wait_until(90, sub { $testbed->job_info($alive)->{TimeLimit} eq '00:02:00' }), 'raised while it runs'); # by precedentd or by slurmctld's trigger, which is due as well: 55-limits.t tells them apart
 	$testbed->daemon('kill');
 	$testbed->run({as => 'root'}, 'scontrol', 'release', $orphan);
 	is($testbed->wait_job($alive, 150)->{state}, 'COMPLETED', 'the first runs to its end');
@@ -352,7 +351,7 @@ subtest 'slurmctld away, store damaged' => sub {
 	open my $fh, '<', "$dir/run/slurm/slurmctld.pid" or die "slurmctld.pid: $!\n";
 	chomp(my $pid = <$fh>);
 	kill 'TERM', $pid;
-	ok(logged(qr/slurmctld gives no jobs/), 'slurmctld away');
+	ok(logged(qr/slurmctld gives no configuration/), 'slurmctld away');
 	is(precedent('jobs', '-n', 1)->{rc}, 0, 'queries are answered all the same');
 	is($testbed->daemon('status')->{rc}, 0, 'and precedentd lives');
 };

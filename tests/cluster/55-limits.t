@@ -58,6 +58,9 @@ sub seconds_are { $testbed->write('seconds', "$_[0]\n"); return }
 
 # ---- a program with a past ----
 
+# No job waits for the processor of another one.
+$testbed->run({as => 'root'}, 'sed', '-i', 's/^PartitionName=.*/& OverSubscribe=FORCE:8/', "$dir/etc/slurm/slurm.conf");
+is(scontrol('reconfigure')->{rc}, 0, 'nodes take many jobs');
 seconds_are(5);
 $testbed->conf_set(Mode => 'limit', LimitGuard => 'raise', MinLimit => '00:01:00', PollInterval => 10);
 $testbed->daemon('stop');
@@ -65,6 +68,9 @@ $testbed->daemon('start');
 ok(wait_until(20, sub { precedent('jobs')->{rc} == 0 }), 'precedentd answers');
 ok(wait_until(20, sub { ($testbed->submit({as => $testbed->other_user}, "#!/bin/sh\n:\n"))[2] =~ /it is traced/ }),
 	'and the plugin sees it');
+ok(wait_until(60, sub { $testbed->log('precedentd') =~ /slurmctld lets precedentd raise limits \(job \d+\)/ }), 'raises are proved to work')
+	or diag $testbed->log('precedentd');
+is($testbed->run('squeue', '-h', '-n', 'precedent-limit')->{out}, '', '... and nothing of that is left in the queue');
 my @options = ('-N1', '-n1', '-t', 2);
 my ($first, undef, $said) = $testbed->submit($script, @options);
 like($said, qr/it is traced/, 'the first run is traced');
@@ -72,7 +78,7 @@ my ($second) = $testbed->submit($script, @options);
 my $show;
 wait_until(60, sub { $show = shown($first); return @{$show->{estimates} // []} });
 is($show->{program}{state}, 'failed', 'it has no trace');
-like($show->{program}{reason}, qr/never called MPI_Init/, '... since it is no MPI program');
+like($show->{program}{reason}, qr/no process called MPI_Init/, '... since it is no MPI program');
 is_deeply([map { "$_->{candidate} $_->{kind} $_->{runs}" } @{$show->{estimates}}], ['fast history 2'],
 	'... and is predicted from its two runs') or diag $testbed->log('precedentd');
 like(precedent('explain', $second)->{out}, qr/past runs|history/, '... explain says from what');
@@ -104,6 +110,25 @@ is($bare, 0, "and none is short without a trigger in $looked looks");
 like($testbed->job_info($job{both})->{AdminComment}, qr/ user_limit=2 limit=1 /, 'their comments tell it');
 is($testbed->job_info($array)->{TimeLimit}, '00:02:00', 'but not the tasks of an array, which would inherit the limit without the trigger');
 is(limit_of($lowered), '00:02:00', 'nor a job whose user has changed it');
+
+subtest 'slurmctld lets nobody submit the job that proves raises' => sub {
+	my ($job) = $testbed->submit($script, @options, '-H');
+	$testbed->daemon('stop');
+	is(scontrol('update', 'PartitionName=fast', 'State=INACTIVE')->{rc}, 0, 'the partition takes no jobs');
+	$testbed->daemon('start');
+	my $says = qr/no limit is lowered: a held job to try with cannot be submitted: fast: /;
+	ok(wait_until(60, sub { $testbed->log('precedentd') =~ $says }), 'precedentd says why no limit is lowered')
+		or diag $testbed->log('precedentd');
+	like($testbed->run({as => 'root'}, 'precedent', 'doctor')->{out}, qr/^FAIL\s+shortened.jobs\s+no limit is lowered: a held job/m, 'doctor too');
+	is(limit_of($job), '00:02:00', 'a job keeps its limit');
+	is(scontrol('update', 'PartitionName=fast', 'State=UP')->{rc}, 0, 'the partition takes jobs again');
+	$testbed->daemon($_) for qw(stop start);
+	ok(wait_until(90, sub { limit_of($job) eq '00:01:00' }), 'after the next start of precedentd it is shortened')
+		or diag $testbed->log('precedentd');
+	unlike($testbed->run({as => 'root'}, 'precedent', 'doctor')->{out}, qr/^FAIL\s+shortened.jobs/m, '... and doctor is content');
+	$testbed->run('scancel', $job);
+};
+
 $testbed->run('scancel', $array, $lowered);
 
 subtest 'slurmctld and precedentd are killed at once, as when the power fails' => sub {
@@ -116,6 +141,7 @@ subtest 'slurmctld and precedentd are killed at once, as when the power fails' =
 	$testbed->daemon('start');
 	ok(wait_until(60, sub { all_short(values %job) }), 'all are short again');
 	is($bare, 0, '... and were not without a trigger before');
+	cmp_ok(scalar(() = $testbed->log('precedentd') =~ /slurmctld lets precedentd raise limits/g), '>=', 2, 'raises were proved anew');
 };
 
 subtest 'precedentd is killed when a trigger is set and the limit is not' => sub {

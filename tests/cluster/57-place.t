@@ -184,8 +184,52 @@ subtest 'where the job ends first' => sub {
 	is(placed($script, '--begin', 'now+1hour')->{partition}, 'fast', 'so does one that is to start later');
 	is(placed($script, '--array', '1-2')->{partition}, 'fast', 'and an array');
 	is(placed($script, '--predict=limit')->{partition}, 'fast', 'and one whose user says so');
-	my $r = $testbed->run('sbatch', '--test-only', @asked, 'job-1.sh');
-	unlike($r->{err}, qr/placed on/, 'a trial is not placed');
+	my $r = $testbed->run('sbatch', '--test-only', @asked, $testbed->write('trial.sh', $script));
+	like($r->{err}, qr/^sbatch: precedent: .* on fast/m, 'a trial is told its prediction');
+	unlike($r->{err}, qr/placed on/, '... and is not placed');
+};
+
+subtest 'a trial is no run' => sub {
+	for my $trial (['--test', "#!/bin/sh\nsrun true abbreviated\n", '--test'], ['#SBATCH', "#!/bin/sh\n#SBATCH --test-only\nsrun true in script\n"]) {
+		my ($name, $text, @option) = @$trial;
+		my ($job, $out, $said) = $testbed->submit($text, @asked, @option);
+		is($job, undef, "$name: Slurm ran nothing");
+		like($said, qr/to start at/, '... and said when the job would start');
+		like($said, qr/first run of this job: it is traced/, '... Precedent what would be told');
+		($job, $out, $said) = $testbed->submit($text =~ s/#SBATCH --test-only\n//r, @asked);
+		like($said, qr/first run of this job: it is traced/, '... the submission after it is the first run');
+		$testbed->run('scancel', $job);
+	}
+};
+
+# A driver that takes both streams together, and a user at a terminal.
+subtest 'when the user is told' => sub {
+	$testbed->write('driver.sh', "#!/bin/sh\nsbatch \"\$@\" 2>&1\n", 0755);
+	$testbed->write('told.sh', $script);
+	my $told = sub {
+		my ($variable, @command) = @_;
+		my $r = $testbed->run({env => $variable ? {PRECEDENT_MESSAGE => $variable} : {}}, @command);
+		my ($job) = $r->{out} =~ /^(\d+)\r?$/m;
+		$testbed->run('scancel', $job) if defined $job;
+		return $r->{out} =~ /^sbatch: precedent: /m || 0;
+	};
+	my @pipe = ('./driver.sh', '--parsable', @asked, 'told.sh');
+	my @terminal = ('script', '-qec', "sbatch --parsable @asked told.sh", '/dev/null');
+	is($told->(undef, @pipe), 1, 'in any case, if nobody chooses');
+	is($told->('terminal', @pipe), 0, 'not by a pipe, if the user says so');
+	is($told->('terminal', @terminal), 1, '... on a terminal still');
+	is($told->('never', @terminal), 0, 'never');
+	$testbed->conf_set(Message => 'terminal');
+	ok(wait_until(20, sub { $told->(undef, @pipe) == 0 }), 'not by a pipe, if the site says so');
+	is($told->(undef, @terminal), 1, '... on a terminal still');
+	is($told->('always', @pipe), 1, 'the user comes before the site');
+	my $r = $testbed->run({env => {PRECEDENT_MESSAGE => 'no'}}, @pipe);
+	like($r->{out}, qr/precedent: PRECEDENT_MESSAGE=no: write always, terminal or never/, 'another word is named');
+	my ($job) = $r->{out} =~ /^(\d+)$/m;
+	ok(wait_until(20, sub { precedent('explain', $job)->{out} =~ /\(told\.sh\) was predicted to run / }), 'precedent explain tells it in any case');
+	like(precedent('jobs')->{out}, qr/^$job +told\.sh .* 00:\d\d:\d\d \(00:/m, '... so does precedent jobs');
+	$testbed->run('scancel', $job);
+	$testbed->conf_set(Message => undef);
 };
 
 subtest 'the admin says what is best' => sub {

@@ -11,6 +11,7 @@ use FindBin;
 use lib "$FindBin::Bin/lib";
 use JSON::PP qw(decode_json);
 use Test::More;
+use Time::Piece ();
 use Testbed qw(wait_until build_dir);
 
 my $testbed = Testbed->attach(name => 'overtime', up => ['--build', build_dir(), '--overtime', 2]);
@@ -32,6 +33,8 @@ sub shown {
 	my $r = precedent('show', $job, '--json');
 	return $r->{rc} == 0 ? decode_json($r->{out}) : {};
 }
+
+sub seconds_of { return Time::Piece->strptime($_[0], '%Y-%m-%dT%H:%M:%S')->epoch }
 
 # slurm.conf with this OverTimeLimit.
 sub overtime_is {
@@ -123,6 +126,26 @@ subtest 'a user lowers the limit' => sub {
 	$testbed->run('scancel', delete $job{lowered});
 };
 
+# OverTimeLimit is two minutes. slurmctld moves no end into the past, so the limit is lowered when the first minute is nearly over.
+subtest 'a limit above the user\'s less OverTimeLimit' => sub {
+	$testbed->conf_set(MinLimit => '00:02:00');
+	$testbed->daemon($_) for qw(stop start);
+	my ($job, undef, $said);
+	ok(wait_until(30, sub {
+		$testbed->run('scancel', $job) if $job;
+		($job, undef, $said) = $testbed->submit($script, @options, '-H');
+		return $said =~ /limit will be 00:02:00/;
+	}), 'is told');
+	becomes($job, '00:02:00', 'it is set');
+	scontrol('release', $job);
+	ok($testbed->wait_job_state($job, 'RUNNING', 60), 'the job runs');
+	becomes($job, '00:01:00', 'the limit is lowered');
+	my $info = $testbed->job_info($job);
+	my ($start, $end) = map { seconds_of($info->{$_}) } qw(StartTime EndTime);
+	is($end - $start, 60, 'with OverTimeLimit, slurmctld ends it at its user\'s limit');
+	$testbed->run('scancel', $job);
+};
+
 # ---- nobody of us is alive ----
 
 $testbed->daemon('kill');
@@ -139,9 +162,13 @@ for my $name (qw(dead appended late)) {
 }
 # It has its own limit, and so ends with OverTimeLimit as any job of the site.
 is($testbed->job_info($job{cleared})->{JobState}, 'RUNNING', 'the one that was restored runs on');
-$testbed->run('scancel', $job{cleared});
 isnt($testbed->daemon('status')->{rc}, 0, 'precedentd was dead all the while');
+$testbed->conf_set(EndAtAsked => 'yes');
 $testbed->daemon('start');
+my $end = $testbed->wait_job($job{cleared}, 120);
+is($end->{state}, 'CANCELLED', '... until EndAtAsked is set, and precedentd ends it') or diag $testbed->log('precedentd');
+cmp_ok($end->{elapsed_s}, '>=', 240, '... a minute after its limit');
+like($testbed->log('precedentd'), qr/job $job{cleared}: cancelled, as its limit of 00:03:00 is over/, '... and says so');
 my %ended = (dead => 'TIMEOUT', appended => 'TIMEOUT', late => 'TIMEOUT', cleared => 'CANCELLED');
 for my $name (sort keys %ended) {
 	ok(wait_until(30, sub { (shown($job{$name})->{job}{state} // '') eq $ended{$name} }), "precedentd learns of the end of $name");

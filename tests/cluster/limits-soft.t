@@ -65,6 +65,17 @@ for my $run (1, 2) {
 ok(wait_until(60, sub { ($testbed->submit($script, '-N1', '-n1', '-t', 20, '--hold'))[2] =~ /Slurm plans with 00:02:00, your limit of 00:20:00 stays/ }),
 	'it is predicted, and its limit stays') or diag $testbed->log('precedentd');
 
+# ---- since 25.05 select/cons_tres too takes a running job to end at its soft end ----
+
+my ($runs) = $testbed->submit("#!/bin/sh\nsleep 600\n", '-w', 'slow1', '-p', 'slow', '--exclusive', '-t', 60, '--time-min', 10, '--predict=off');
+ok($testbed->wait_job_state($runs, 'RUNNING', 30), 'a job with a soft end runs on slow1');
+my $next = $testbed->run('sbatch', '--test-only', '-w', 'slow1', '-p', 'slow', '--exclusive', '-t', 1, '--predict=off', '--wrap', 'true')->{err};
+my ($starts) = $next =~ /to start at (\S+)/;
+isnt($starts, undef, 'slurmctld says when another one would start there') or diag $next;
+is(($starts // '') lt info_of($runs)->{EndTime} ? 'soft end' : 'own limit', $version >= 25.05 ? 'soft end' : 'own limit',
+	"Slurm $version takes the job to end at its soft end or at its own limit"); # times of one clock compare as texts
+$testbed->run('scancel', $runs);
+
 # ---- a job starts in a gap that is too short for its limit, and runs to its limit ----
 
 my ($blocker) = $testbed->submit("#!/bin/sh\nsleep 600\n", '-w', 'fast1', '--exclusive', '-t', 3, '--predict=off');
@@ -80,7 +91,6 @@ ok($testbed->wait_job_state($job, 'RUNNING', 60), 'a job of four minutes that is
 is(info_of($job)->{TimeLimit}, '00:04:00', '... with its own limit');
 is(info_of($job)->{TimeMin}, '00:02:00', '... planned for two minutes');
 is(info_of($plain)->{JobState}, 'PENDING', 'one of four minutes that is not predicted waits');
-
 # ---- meanwhile, jobs that wait: what is touched, and what is not ----
 
 my @wait = ('-p', 'fast', '-N1', '-n1', '--hold', '-t', 10);

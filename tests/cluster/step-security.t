@@ -29,7 +29,8 @@ END {
 
 $testbed->program('dies');
 
-# Its probes would take the nodes, and wait for a spool that does not answer.
+# Its probes would take the nodes, and wait for a spool that does not answer. Jobs are traced without it for that long.
+$testbed->conf_set(HeartbeatTimeout => 900);
 is($testbed->daemon('stop')->{rc}, 0, 'no daemon');
 
 # ---- helpers ----
@@ -112,6 +113,14 @@ subtest 'an inner job has its own option, or the mode of the site' => sub {
 	}
 	my $r = $testbed->run({env => {$option => 'off'}}, 'sbatch', '-W', '-o', 'inner.out', 'inner.sh', 'login');
 	like($testbed->read('inner.out'), qr/^$option=off$/m, 'on a login node the variable is the user\'s wish');
+};
+
+# The variables of Slurm 23 and later. An older Slurm leaves the values of the environment.
+subtest 'programs see the end that their user asked for' => sub {
+	my $times = 'SLURM_JOB_START_TIME=1000 SLURM_JOB_END_TIME=1300';
+	my $show = q{srun -n1 sh -c 'echo end $((SLURM_JOB_END_TIME - SLURM_JOB_START_TIME))'};
+	my ($job) = job("$times SLURM_PRECEDENT_LIMITS=30:5 $show\n$times SLURM_PRECEDENT_LIMITS=30:4 $show");
+	is_deeply([$testbed->output($job) =~ /^end (\d+)$/mg], [1800, 300], 'with the limit that Precedent has set, and with another');
 };
 
 # ---- names in LocalDir ----
@@ -217,6 +226,25 @@ subtest 'a spool that stops answering while a job runs' => sub {
 	is(scalar(my @files = glob "$dir/tmp/fast1/precedent/$uid-$job/*.spill"), 2, 'they are there');
 };
 
+# Program, nodes of the job, node whose server stops answering. Rank 0 is on the first node.
+for (['on the only node', 'fast1', 'fast1'], ['where rank 0 is', 'fast1,fast2', 'fast1'], ['where another rank is', 'fast1,fast2', 'fast2']) {
+	my ($where, $nodes, $silent) = @$_;
+	subtest "a spool that stops answering before MPI_Finalize, $where" => sub {
+		my $go = 'go-' . ++$word;
+		my $n = $nodes =~ tr/,// + 1;
+		my $job = submit_marked("srun --mpi=pmix ./dies go-$go $steps", "-N$n", '-n2', '-w', $nodes);
+		ok(wait_until(40, sub { my $file = $testbed->path("slurm-$job.out"); -e $file && $testbed->output($job) =~ /^dies: go-/m }), 'it runs');
+		my $fuse = hang($silent, $spool) or plan skip_all => 'no /dev/fuse';
+		$testbed->write($go, '');
+		my $end = $testbed->wait_job($job, 90);
+		is($end && $end->{state}, 'COMPLETED', 'it ends by itself');
+		unlike($testbed->output($job), qr/precedent/, 'and says nothing of the spool');
+		is(traces($job), $silent eq 'fast1' ? 0 : 1, 'a trace is there if rank 0 can write it');
+		answer($silent, $spool, $fuse);
+		unlink "$dir/tmp/$silent/precedent/spool-silent";
+	};
+}
+
 subtest 'root may not write to the spool' => sub {
 	my @read_only = (['mount', '--bind', $spool, $spool], ['mount', '-o', 'remount,bind,ro', $spool]);
 	is($testbed->testbed('node', 'fast2', @$_)->{rc}, 0, "@$_") for @read_only;
@@ -228,6 +256,25 @@ subtest 'root may not write to the spool' => sub {
 	is(scalar @$said, 1, 'the log says once');
 	like($said->[0], qr/job $job is not traced: .*root must be able to write there \(read-only, root_squash\?\)/, 'what is wrong');
 	$testbed->testbed('node', 'fast2', 'umount', $spool);
+};
+
+subtest 'precedentd does not wait for a spool that does not answer' => sub {
+	my $go = 'go-' . ++$word;
+	my $logged = sub { my ($what) = @_; return wait_until(60, sub { $testbed->log('precedentd') =~ $what }) };
+	is($testbed->daemon('start')->{rc}, 0, 'the daemon');
+	my $job = submit_marked("srun --mpi=pmix ./dies go-$go $steps", '-n2', '-w', 'fast1');
+	ok(wait_until(40, sub { my $file = $testbed->path("slurm-$job.out"); -e $file && $testbed->output($job) =~ /^dies: go-/m }), 'a job runs');
+	my $fuse = hang('login', $spool) or plan skip_all => 'no /dev/fuse';
+	$testbed->write($go, '');
+	is($testbed->wait_job($job, 60)->{state}, 'COMPLETED', 'it ends');
+	ok($logged->(qr/SpoolDir \S+ does not answer/), 'the log tells of the spool');
+	# The second run of a program is not traced, so its end is known without the spool.
+	my (undef, $next) = map { ($testbed->submit("#!/bin/sh\nexit 0\n", '-t', 5))[0] } 1, 2;
+	ok($logged->(qr/job $next: COMPLETED/), 'the end of another job is seen');
+	answer('login', $spool, $fuse);
+	ok($logged->(qr/SpoolDir \S+ answers again/), 'the log tells that it answers');
+	ok($logged->(qr/job $job: traced on/), 'the trace is found');
+	is($testbed->daemon('stop')->{rc}, 0, 'no daemon again');
 };
 
 done_testing();

@@ -32,8 +32,8 @@ mkdir $plugin;
 mkdir $spool;
 chown 0, $slurm_gid, $spool;
 chmod 0755, $plugin, $spool;
-run_command('cp', build_dir() . "/$_", $plugin) for qw(spank_precedent.so libprecedent_trace.so libprecedent_trace_openmpi.so
-	libprecedent_trace_mpich.so);
+run_command('cp', build_dir() . "/$_", $plugin) for qw(spank_precedent.so precedent-agent libprecedent_trace.so
+	libprecedent_trace_openmpi.so libprecedent_trace_mpich.so);
 open my $stack, '>', "$dir/etc/slurm/plugstack.conf" or die $!;
 print {$stack} "optional $plugin/spank_precedent.so spool=$spool lib=$plugin/libprecedent_trace.so\n";
 close $stack or die $!;

@@ -7,6 +7,7 @@
 #include "model/inputs/pattern.h"
 #include "skelgen/merge/loops.h"
 #include "trace/clock/clock.h"
+#include "trace/ending/ending.h"
 #include "trace/messages/messages.h"
 #include "trace/read/hist_read.h"
 #include "trace/tiles/tiles_write.h"
@@ -184,6 +185,7 @@ static void read_trace(const struct trace *t)
 	if (events < EVENTS_MAX) {
 		read_timeline(t, n);
 		trace_messages(t, count_message, &all, NULL, &err);
+		ending_destroy(ending_create(t, &err));
 		clock = trace_clock_create(t, &err);
 		if (clock)
 			trace_clock_control(clock, t, NULL, &err);

@@ -14,6 +14,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "trace/ending/ending.h"
 #include "trace/format/page.h"
 #include "trace/format/spill_format.h"
 #include "trace/read/reader.h"
@@ -123,6 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (int i = 0; it && i < 10000 && trace_iter_next(it, &ev, NULL); i++)
 			;
 		trace_iter_destroy(it);
+		ending_destroy(ending_create(t, &err));
 		trace_close(t);
 	}
 	unlink(path);

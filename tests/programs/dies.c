@@ -2,7 +2,7 @@
 /*
  * dies HOW STEPS: every rank exchanges STEPS messages with its neighbours. Then the last rank dies while the others
  * wait for it. HOW: kill, segv, term (a signal), abort (MPI_Abort), oom (unlimited memory), hang (endless), exit
- * (without MPI_Finalize), or none (a normal end).
+ * (without MPI_Finalize), none (a normal end), or go-FILE (a normal end once FILE is there).
  */
 #include <mpi.h>
 #include <signal.h>
@@ -38,6 +38,8 @@ static void end_badly(const char *how)
 		_exit(4);
 	while (!strcmp(how, "hang"))
 		pause();
+	while (!strncmp(how, "go-", 3) && access(how + 3, F_OK))
+		usleep(20000);
 }
 
 int main(int argc, char **argv)

@@ -28,12 +28,14 @@ static uint64_t draw(void)
 	return seed;
 }
 
+/* MPI may read what is put until the next fence: it is one object for all iterations, and is written after the fence. */
 static void halo(long calls)
 {
-	for (long i = 0; i < calls; i += 5) {
-		int64_t v[2] = {i, rank};
+	int64_t v[2] = {0, rank};
 
+	for (long i = 0; i < calls; i += 5) {
 		MPI_Win_fence(0, win);
+		v[0] = i;
 		MPI_Put(v, 2, MPI_INT64_T, left, 0, 2, MPI_INT64_T, win);
 		MPI_Put(v, 2, MPI_INT64_T, right, 8, 2, MPI_INT64_T, win);
 		MPI_Put(v, 1, MPI_INT64_T, left, 4, 1, MPI_INT64_T, win);
@@ -44,9 +46,9 @@ static void halo(long calls)
 
 static void walk(long calls)
 {
-	for (long i = 0; i < calls; i += 9) {
-		int64_t v[8];
+	int64_t v[8];
 
+	for (long i = 0; i < calls; i += 9) {
 		MPI_Win_fence(0, win);
 		for (int k = 0; k < 8; k++) {
 			v[k] = i + k;
@@ -58,10 +60,10 @@ static void walk(long calls)
 
 static void table(long calls)
 {
+	const int64_t one = 1;
+
 	MPI_Win_lock_all(0, win);
 	for (long i = 0; i < calls; i++) {
-		int64_t one = 1;
-
 		MPI_Accumulate(&one, 1, MPI_INT64_T, (int)(draw() % (uint64_t)size), (MPI_Aint)(draw() % CELLS), 1, MPI_INT64_T,
 			       MPI_SUM, win);
 		if (i % 64 == 63)

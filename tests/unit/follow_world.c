@@ -16,6 +16,7 @@
 #include "predictor/limits/raise.h"
 #include "predictor/probe/probes.h"
 #include "predictor/limits/lower.h"
+#include "predictor/limits/proof.h"
 #include "predictor/spool/spool.h"
 #include "predictor/follow/poll_cache.h"
 #include "predictor/store/probes.h"
@@ -47,9 +48,13 @@ static int fake_submit(void *arg, const struct cluster_submission *s, uint32_t *
 	j = &w->jobs[w->n];
 	*j = (struct cluster_job){.job_id = *job_id, .uid = s->uid, .phase = CLUSTER_PENDING, .end_state = "",
 				  .submit_time = w->now, .limit_min = s->limit_min, .nodes = s->nodes, .tasks = s->tasks,
-				  .nice = CLUSTER_LOWEST_NICE, .name = "precedent-probe",
+				  .nice = CLUSTER_LOWEST_NICE, .name = s->name,
 				  .partition = w->submitted[w->n_submitted].partition,
 				  .features = w->submitted[w->n_submitted].features, .account = "", .qos = ""};
+	for (int i = 0; i < CLUSTER_WANTS; i++) {
+		snprintf(w->submitted[w->n_submitted].want[i], 64, "%s", s->want[i] ? s->want[i] : "");
+		j->want[i] = w->submitted[w->n_submitted].want[i];
+	}
 	snprintf(w->comments[w->n], COMMENT_TEXT_MAX, "%s", s->admin_comment);
 	j->admin_comment = w->comments[w->n++];
 	w->n_submitted++;
@@ -60,6 +65,7 @@ static int fake_limit(void *arg, uint32_t job_id, uint32_t limit_min, const char
 {
 	(void)arg;
 	w->n_limits++;
+	w->clock_ms += w->limit_ms;
 	w->last_limit_job = job_id;
 	w->last_limit_min = limit_min;
 	if (w->refuse_limit)
@@ -128,6 +134,7 @@ static int fake_time_min(void *arg, uint32_t job_id, uint32_t time_min_min, stru
 	if (w->refuse_limit || !j || time_min_min > j->limit_min)
 		return err_set(errp, "Invalid time-min specification");
 	w->n_time_mins++;
+	w->clock_ms += w->limit_ms;
 	j->time_min_min = time_min_min;
 	return 0;
 }
@@ -137,8 +144,29 @@ static int fake_overtime(void *arg, struct overtime_table *table, struct errbuf 
 	(void)arg;
 	strcpy(w->partitions[0].name, "fast");
 	strcpy(w->partitions[1].name, "slow");
-	*table = (struct overtime_table){w->partitions, 2, w->soft_works};
+	*table = (struct overtime_table){w->partitions, 2, w->soft_works, w->longest_min};
 	return w->refuse_overtime ? err_set(errp, "no partitions") : 0;
+}
+
+static int fake_ended(void *arg, uint32_t job_id, int64_t submit_time, struct cluster_end *end)
+{
+	(void)arg;
+	w->last_asked = job_id;
+	assert_true(submit_time > 0);
+	*end = w->end;
+	return w->end_known;
+}
+
+static int64_t fake_time(void *arg)
+{
+	(void)arg;
+	return w->now - w->clock_ahead_s;
+}
+
+static int64_t fake_boot(void *arg)
+{
+	(void)arg;
+	return w->boot;
 }
 
 static double fake_clock_ms(void *arg)
@@ -188,10 +216,14 @@ int world_setup(void **state)
 	conf_make("Candidates=fast,slow:big");
 	if (store_open(w->store_file, STORE_WRITE | STORE_WAIT, &w->store, &e) < 0)
 		fail_msg("%s", e.text);
-	w->ops = (struct cluster_ops){NULL, fake_submit, fake_limit, fake_time_min, fake_cancel, fake_arm, fake_armed, fake_overtime, fake_clock_ms};
+	w->ops = (struct cluster_ops){NULL, fake_submit, fake_limit, fake_time_min, fake_cancel, fake_arm, fake_armed, fake_overtime,
+				      fake_ended, fake_time, fake_boot, fake_clock_ms};
 	w->memory.lower = limit_lower_create();
+	w->memory.proof = limit_proof_create();
+	w->end_known = -1;
 	w->env = (struct daemon_env){&w->conf, w->store, &w->ops, fake_say, &w->counts, 0};
 	w->memory.cache = poll_cache_create();
+	w->memory.probes = &w->turn;
 	w->now = START;
 	return 0;
 }
@@ -209,6 +241,7 @@ int world_teardown(void **state)
 	(void)state;
 	store_close(w->store);
 	limit_lower_destroy(w->memory.lower);
+	limit_proof_destroy(w->memory.proof);
 	poll_cache_destroy(w->memory.cache);
 	conf_free(&w->conf);
 	assert_int_equal(nftw(w->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
@@ -308,6 +341,18 @@ void look(void)
 	if (follow_poll(&w->env, &w->memory, &snap, w->now, &e) < 0)
 		fail_msg("%s", e.text);
 	w->now += 10;
+}
+
+void raises_prove(void)
+{
+	int64_t now = w->now;
+
+	w->boot = 1;
+	look();
+	w->jobs[0].limit_min = w->last_limit_min;
+	look();
+	w->n = w->n_submitted = w->n_limits = w->n_cancelled = 0;
+	w->now = now;
 }
 
 void job_dir(uint32_t job, char *path, size_t size)

@@ -344,6 +344,20 @@ static void coin(struct tape *t, const double *in)
 }
 const struct program program_coin = {"coin", coin, 1, 0, {"N"}, {NULL}};
 
+/* Some steps have a branch by chance beside them, the last one too: n says when the loop ends, not chance. */
+static void maybe(struct tape *t, const double *in)
+{
+	for (int i = 0; i < in[0]; i++) {
+		tape_pass(t, "step");
+		if (tape_random(t) < 0.3)
+			tape_pass(t, "extra");
+		if (tape_random(t) < 0.1)
+			tape_pass(t, "more");
+	}
+	tape_pass(t, "sub");
+}
+const struct program program_maybe = {"maybe", maybe, 1, 0, {"n"}, {NULL}};
+
 static void noise(struct tape *t, const double *in)
 {
 	for (int i = 0; i < in[0]; i++) {

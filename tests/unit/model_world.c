@@ -5,11 +5,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/buf.h"
+#include "model/induce/compile.h"
 #include "model/induce/file.h"
 #include "tests/unit/model_world.h"
 
@@ -103,4 +106,62 @@ double world_seconds(struct world *w, uint32_t ranks, uint32_t processors, doubl
 		snprintf(why, WORLD_WHY, "%s", foresee_crowded(&f, text, sizeof(text)) ? text : "");
 	foresee_close(&f);
 	return wall;
+}
+
+/* ---- compiled ---- */
+
+struct events {
+	uint64_t n, hash;
+	uint32_t n_vars;
+};
+
+static int add_event(void *arg, uint32_t point, double time_s, const double *var)
+{
+	struct events *e = arg;
+	uint64_t x;
+
+	memcpy(&x, &time_s, sizeof(x));
+	e->hash = (e->hash ^ point ^ x) * 0x100000001b3u;
+	for (uint32_t i = 0; i < e->n_vars; i++) {
+		memcpy(&x, &var[i], sizeof(x));
+		e->hash = (e->hash ^ x) * 0x100000001b3u + (e->hash >> 29);
+	}
+	e->n++;
+	return 0;
+}
+
+void world_compiled(struct world *w, uint32_t ranks, double k, double i)
+{
+	char dir[] = "/tmp/precedent-test-world.XXXXXX", path[64];
+	const char *name[] = {"K", "I"};
+	const double value[] = {k, i};
+	struct model_program *p;
+	struct foresee f;
+
+	assert_non_null(mkdtemp(dir));
+	if (model_compile(w->model, dir, NULL, &w->err) < 0)
+		fail_msg("%s", w->err.text);
+	p = model_program_load(w->model, dir, &w->err);
+	if (!p || foresee_open(&f, w->model, ranks, name, value, 2, false, &w->err) < 0)
+		fail_msg("%s", w->err.text);
+	for (uint32_t r = 0; r < ranks; r++) {
+		struct events a = {.n_vars = w->model->n_vars}, b = a;
+		struct model_sink sink = {add_event, &b};
+		struct foresee_sink seen = {add_event, &a};
+		struct model_result result = {0};
+
+		if (foresee_rank(&f, r, &seen, NULL, NULL, &w->err) < 0 ||
+		    model_program_run(p, f.input, 1, NULL, &sink, &result, &w->err) < 0)
+			fail_msg("rank %u: %s", r, w->err.text);
+		assert_true(a.n > 2);
+		assert_int_equal(a.n, b.n);
+		assert_int_equal(a.hash, b.hash);
+	}
+	foresee_close(&f);
+	model_program_unload(p);
+	for (int n = 0; n < 3; n++) {
+		snprintf(path, sizeof(path), "%s/model.%s", dir, n == 2 ? "h" : n ? "so" : "c");
+		unlink(path);
+	}
+	assert_int_equal(rmdir(dir), 0);
 }

@@ -28,6 +28,8 @@ void world_exact(struct world *w, struct trace *t, uint32_t ranks, double k, dou
 /* Seconds that a run takes, by the model; on so many processors, 0: as many as the runs had. why[WORLD_WHY], or NULL: what is
  * said of ranks that are more than these, "" for nothing. */
 double world_seconds(struct world *w, uint32_t ranks, uint32_t processors, double k, double i, char *why);
+/* Every bit of every event of every rank is the same, interpreted and compiled. */
+void world_compiled(struct world *w, uint32_t ranks, double k, double i);
 /* It is refused, with these words. */
 void world_refused(struct world *w, struct trace *t, uint32_t ranks, double k, double i, const char *words);
 

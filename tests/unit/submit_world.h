@@ -78,6 +78,7 @@ static void new_job(job_desc_msg_t *d)
 
 	x_init(d);
 	d->het_job_offset = NO_VAL; /* slurmctld sets this before it calls the plugin */
+	d->alloc_sid = 1;	       /* sbatch fills it in when it submits */
 	d->user_id = 1000;
 	d->script = x_strdup(SCRIPT);
 	d->argc = 2;
@@ -192,6 +193,46 @@ static void learn(char key[IDENTITY_KEY_LEN + 1])
 	reload();
 	x_free((void **)&msg);
 	free_job(&d);
+}
+
+/* build/tests/unit/plugin/NAME -> build/job_submit_precedent.so */
+static void *load_plugin(void)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 64);
+
+	if (n < 0)
+		return NULL;
+	path[n] = '\0';
+	for (int i = 0; i < 4; i++) {
+		char *slash = strrchr(path, '/');
+
+		if (!slash)
+			return NULL;
+		*slash = '\0';
+	}
+	strcat(path, "/job_submit_precedent.so");
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static bool load(void)
+{
+	void *slurm = dlopen("libslurm.so", RTLD_NOW | RTLD_GLOBAL);
+
+	if (!slurm)
+		return false;
+	*(void **)&x_strdup = dlsym(slurm, "slurm_xstrdup");
+	*(void **)&x_calloc = dlsym(slurm, "slurm_xcalloc");
+	*(void **)&x_free = dlsym(slurm, "slurm_xfree");
+	*(void **)&x_init = dlsym(slurm, "slurm_init_job_desc_msg");
+	plugin = load_plugin();
+	if (!plugin || !x_strdup || !x_calloc || !x_free || !x_init)
+		return false;
+	*(void **)&p_init = dlsym(plugin, "init");
+	*(void **)&p_fini = dlsym(plugin, "fini");
+	*(void **)&p_submit = dlsym(plugin, "job_submit");
+	*(void **)&p_modify = dlsym(plugin, "job_modify");
+	return p_init && p_fini && p_submit && p_modify;
 }
 
 #endif

@@ -123,6 +123,7 @@ int export_calls(struct export *x, uint32_t rank, int (*f)(const struct export_c
 struct spans {
 	struct export *x;
 	int (*f)(const struct timeline_span *s, void *arg, struct errbuf *err);
+	int (*message)(const struct timeline_message *m, void *arg, struct errbuf *err);
 	void *arg;
 	struct errbuf *err;
 	uint32_t n;
@@ -141,10 +142,21 @@ static int give_span(const struct timeline_span *s, void *arg)
 	return p->f(s, p->arg, p->err) < 0;
 }
 
-int export_spans(struct export *x, int (*f)(const struct timeline_span *s, void *arg, struct errbuf *err), void *arg,
-		 struct errbuf *err)
+static int give_message(const struct timeline_message *m, void *arg)
 {
-	struct spans p = {.x = x, .f = f, .arg = arg, .err = err};
+	struct spans *p = arg;
+	const struct export_options *o = p->x->o;
+
+	if (m->src < o->r0 || m->src >= o->r1 || m->dst < o->r0 || m->dst >= o->r1)
+		return 0;
+	p->x->report->messages++;
+	return p->message(m, p->arg, p->err) < 0;
+}
+
+int export_spans(struct export *x, int (*f)(const struct timeline_span *s, void *arg, struct errbuf *err),
+		 int (*message)(const struct timeline_message *m, void *arg, struct errbuf *err), void *arg, struct errbuf *err)
+{
+	struct spans p = {.x = x, .f = f, .message = message, .arg = arg, .err = err};
 	struct timeline *tl = timeline_create(x->t, err);
 	uint64_t end = x->o->t1_ns;
 	int rv;
@@ -155,6 +167,8 @@ int export_spans(struct export *x, int (*f)(const struct timeline_span *s, void 
 		end = timeline_end_ns(tl) + 1;
 	x->total = x->o->r1 - x->o->r0;
 	rv = timeline_spans(tl, x->o->r0, x->o->r1, x->o->t0_ns, end, give_span, &p, err);
+	if (rv == 0)
+		rv = timeline_messages(tl, x->o->t0_ns, end, give_message, &p, err);
 	timeline_destroy(tl);
 	return rv ? -1 : 0;
 }

@@ -161,6 +161,22 @@ static void put_flow(struct chrome *c, const char *phase, uint32_t rank, uint64_
 }
 
 /* The end of a flow lies just inside the receiving call, so that viewers attach it to this call. */
+static int put_arrow(const struct timeline_message *m, void *arg, struct errbuf *err)
+{
+	struct chrome *c = arg;
+
+	c->flow++;
+	put_flow(c, "{\"ph\":\"s\",\"name\":\"message\",\"cat\":\"message\",\"id\":", m->src, m->t0_ns);
+	export_put(&c->text, ",\"args\":{\"bytes\":");
+	export_put_number(&c->text, m->bytes);
+	export_put(&c->text, ",\"tag\":");
+	export_put_number(&c->text, (uint32_t)m->tag);
+	export_put(&c->text, "}}");
+	put_flow(c, "{\"ph\":\"f\",\"bp\":\"e\",\"name\":\"message\",\"cat\":\"message\",\"id\":", m->dst, m->t1_ns - (m->t1_ns > m->t0_ns));
+	export_put(&c->text, "}");
+	return export_flush(&c->text, false, err);
+}
+
 static int put_message(const struct trace_message *m, void *arg)
 {
 	struct chrome *c = ((void **)arg)[0];
@@ -173,17 +189,8 @@ static int put_message(const struct trace_message *m, void *arg)
 		return 0;
 	if (t0 >= o->t1_ns || t1 <= o->t0_ns)
 		return 0;
-	c->flow++;
 	c->x.report->messages++;
-	put_flow(c, "{\"ph\":\"s\",\"name\":\"message\",\"cat\":\"message\",\"id\":", m->src, t0);
-	export_put(&c->text, ",\"args\":{\"bytes\":");
-	export_put_number(&c->text, m->bytes);
-	export_put(&c->text, ",\"tag\":");
-	export_put_number(&c->text, (uint32_t)m->tag);
-	export_put(&c->text, "}}");
-	put_flow(c, "{\"ph\":\"f\",\"bp\":\"e\",\"name\":\"message\",\"cat\":\"message\",\"id\":", m->dst, t1 - (t1 > t0));
-	export_put(&c->text, "}");
-	return export_flush(&c->text, false, err) < 0;
+	return put_arrow(&(struct timeline_message){m->src, m->dst, t0, t1, m->bytes, m->tag}, c, err) < 0;
 }
 
 /* ---- processes and threads ---- */
@@ -249,7 +256,7 @@ static int put_names(struct chrome *c, struct errbuf *err)
 		next_event(c);
 		export_put(&c->text, "{\"ph\":\"M\",\"name\":\"thread_name\"");
 		export_put(&c->text, c->place[r]);
-		snprintf(name, sizeof(name), ",\"args\":{\"name\":\"rank %u\"}}", r);
+		snprintf(name, sizeof(name), ",\"args\":{\"name\":\"%s %u\"}}", trace_is_imported(c->x.t) ? "processor" : "rank", r);
 		export_put(&c->text, name);
 		next_event(c);
 		export_put(&c->text, "{\"ph\":\"M\",\"name\":\"thread_sort_index\"");
@@ -305,7 +312,7 @@ int export_chrome(const struct trace *t, FILE *out, const struct export_options 
 		rv = put_names(&c, err);
 	}
 	if (rv == 0)
-		rv = trace_is_imported(t) ? export_spans(&c.x, put_span, &c, err) : put_traced(&c, err);
+		rv = trace_is_imported(t) ? export_spans(&c.x, put_span, put_arrow, &c, err) : put_traced(&c, err);
 	export_put(&c.text, "\n]}\n");
 	if (rv == 0)
 		rv = export_flush(&c.text, true, err);

@@ -120,6 +120,26 @@ static int put_span(const struct timeline_span *s, void *arg, struct errbuf *err
 	export_put_time(&c->text, s->t1_ns - s->t0_ns, 9);
 	export_put(&c->text, ",");
 	export_put(&c->text, export_state(s->state));
+	export_put(&c->text, ",,,\n");
+	return export_flush(&c->text, false, err);
+}
+
+/* From the moment when it is sent to its arrival. */
+static int put_message(const struct timeline_message *m, void *arg, struct errbuf *err)
+{
+	struct csv *c = arg;
+
+	export_put_number(&c->text, m->src);
+	export_put(&c->text, ",");
+	export_put_time(&c->text, m->t0_ns, 9);
+	export_put(&c->text, ",");
+	export_put_time(&c->text, m->t1_ns - m->t0_ns, 9);
+	export_put(&c->text, ",message,");
+	export_put_number(&c->text, m->dst);
+	export_put(&c->text, ",");
+	export_put_number(&c->text, m->bytes);
+	export_put(&c->text, ",");
+	export_put_number(&c->text, (uint32_t)m->tag);
 	export_put(&c->text, "\n");
 	return export_flush(&c->text, false, err);
 }
@@ -143,8 +163,8 @@ int export_csv(const struct trace *t, FILE *out, const struct export_options *o,
 	int rv = export_begin(&c.x, t, o, report, err);
 
 	if (rv == 0 && trace_is_imported(t)) {
-		export_put(&c.text, "rank,start_s,duration_s,state\n");
-		rv = export_spans(&c.x, put_span, &c, err);
+		export_put(&c.text, "rank,start_s,duration_s,state,to,bytes,tag\n");
+		rv = export_spans(&c.x, put_span, put_message, &c, err);
 	} else if (rv == 0) {
 		export_put(&c.text, "rank,event,start_s,duration_s,state,function,site,parameters\n");
 		for (uint32_t r = o->r0; rv == 0 && r < o->r1; r++)

@@ -35,9 +35,9 @@ void export_progress(struct export *x, double calls);
 /* Call f for the calls of a rank in order; times never go back. f returns -1 to end the walk with its error. */
 int export_calls(struct export *x, uint32_t rank, int (*f)(const struct export_call *c, void *arg, struct errbuf *err),
 		 void *arg, struct errbuf *err);
-/* Call f for the spans of an imported trace. */
-int export_spans(struct export *x, int (*f)(const struct timeline_span *s, void *arg, struct errbuf *err), void *arg,
-		 struct errbuf *err);
+/* Call f for the spans of an imported trace, then message for its messages. */
+int export_spans(struct export *x, int (*f)(const struct timeline_span *s, void *arg, struct errbuf *err),
+		 int (*message)(const struct timeline_message *m, void *arg, struct errbuf *err), void *arg, struct errbuf *err);
 
 const char *export_site(const struct export *x, const struct trace_defs *d, uint32_t sym, char *buf, size_t size);
 const char *export_state(unsigned state);

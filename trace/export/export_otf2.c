@@ -2,9 +2,12 @@
 /* OTF2 archives, through libotf2: see export.h. Ranks are written one after the other, definitions at the end. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "trace/export/export_otf2_writer.h"
 
@@ -30,23 +33,58 @@ static OTF2_FlushType pre_flush(void *arg, OTF2_FileType type, OTF2_LocationRef 
 	return OTF2_FLUSH;
 }
 
+/* Is this the name of a file of an archive of ours, below its directory or below `traces` in it? */
+static bool is_ours(const char *name, bool below)
+{
+	const char *dot = strrchr(name, '.');
+
+	if (below)
+		return dot && (!strcmp(dot, ".evt") || !strcmp(dot, ".def")) && strspn(name, "0123456789") == (size_t)(dot - name);
+	return !strcmp(name, "traces.otf2") || !strcmp(name, "traces.def") || !strcmp(name, "traces");
+}
+
+/* Count the entries of the directory, and of `traces` in it, that are no part of an archive. to_remove: remove the archive, and
+ * also count what could not be removed. Returns -1 if the directory cannot be opened. */
+static int look_at(int at, const char *dir, bool below, bool to_remove)
+{
+	int fd = openat(at, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (below ? O_NOFOLLOW : 0)), n = 0;
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	while ((e = readdir(d))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		if (!is_ours(e->d_name, below))
+			n++;
+		else if (!below && !strcmp(e->d_name, "traces"))
+			n += look_at(fd, e->d_name, true, to_remove) != 0 || (to_remove && unlinkat(fd, e->d_name, AT_REMOVEDIR) < 0);
+		else if (to_remove)
+			n += unlinkat(fd, e->d_name, 0) < 0;
+	}
+	closedir(d);
+	return n;
+}
+
+/* Make the directory. An archive of an earlier export in it is replaced, as files of the other formats are. */
 static int make_dir(const char *dir, struct errbuf *err)
 {
-	struct dirent *e;
-	DIR *d;
-	int n = 0;
+	int n;
 
 	if (mkdir(dir, 0777) == 0)
 		return 0;
 	if (errno != EEXIST)
 		return err_set(err, "%s: cannot create: %s", dir, strerror(errno));
-	d = opendir(dir);
-	if (!d)
+	n = look_at(AT_FDCWD, dir, false, false);
+	if (n < 0)
 		return err_set(err, "%s: cannot open: %s", dir, strerror(errno));
-	while ((e = readdir(d)))
-		n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
-	closedir(d);
-	return n ? err_set(err, "%s: is not empty; an OTF2 archive needs a new or empty directory", dir) : 0;
+	if (n > 0)
+		return err_set(err, "%s: is not empty; only an empty directory or an OTF2 archive of an export is replaced", dir);
+	return look_at(AT_FDCWD, dir, false, true) ? err_set(err, "%s: the archive there cannot be removed", dir) : 0;
 }
 
 static int open_archive(struct otf2 *o, const char *dir, struct errbuf *err)

@@ -548,6 +548,8 @@ void trace_defs_encode_proc(const struct trace_defs *d, struct buf *b)
 	buf_put_uv(b, p->host_processors);
 	buf_put_str(b, p->network ? p->network : "");
 	encode_in_call(&p->in_call, b);
+	buf_put_uv(b, p->devices);
+	buf_put_uv(b, p->in_call.bytes);
 }
 
 static int decode_in_call(struct rdbuf *in, const struct trace_defs *d, struct trace_in_call *c)
@@ -631,6 +633,10 @@ static int decode_proc(struct rdbuf *in, struct trace_defs *d)
 	}
 	if (!in->failed && rdbuf_left(in) && decode_in_call(in, d, &p->in_call) < 0) /* and here */
 		return -1;
+	if (!in->failed && rdbuf_left(in)) /* and here */
+		p->devices = rdbuf_uv(in);
+	if (!in->failed && rdbuf_left(in)) /* and here */
+		p->in_call.bytes = rdbuf_uv(in);
 	return in->failed ? -1 : 0;
 }
 

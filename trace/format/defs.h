@@ -123,6 +123,7 @@ struct trace_in_call {
 	int64_t tag;       /* the receive's tag if there are two; TRACE_IN_CALL_NONE: no tag */
 	uint64_t requests; /* number of requests that the call waits for; 0: none */
 	uint64_t ticks;    /* time since entry */
+	uint64_t bytes;    /* of the message that the call sends; 0: none or not known */
 };
 
 /* Facts of the process. ns = ticks * ns_per_tick; ticks are of the recorder's clock. */
@@ -154,6 +155,7 @@ struct trace_proc {
 	struct trace_in_call in_call;
 	/* switches from the top down to the host's switch, joined by dots; "" or NULL: unknown */
 	char *network;
+	uint64_t devices;            /* accelerators that the process used, by enum trace_device (device.h) */
 };
 
 struct trace_defs {

@@ -19,7 +19,7 @@
 struct fold_item {
 	uint32_t key;
 	uint64_t count;
-};
+} __attribute__((packed, aligned(4))); /* runs that do not fold have 10^7 of them */
 
 struct fold;
 

@@ -23,7 +23,7 @@
 #include "trace/format/event.h"
 
 #define SPILL_MAGIC    "PRECSPL1"
-#define SPILL_VERSION  3
+#define SPILL_VERSION  4
 #define SPILL_SUFFIX   ".spill"
 #define SPILL_FACTS    3072
 #define SPILL_STREAM_MAX  (512u << 10)
@@ -34,6 +34,7 @@
 /* largest number of communicators, and of windows, whose handles are stored */
 #define SPILL_OBJECTS_MAX 256u
 #define SPILL_MODULES_MAX 128u
+#define SPILL_TYPES_MAX   48u
 
 /* Page types in addition to enum trace_page_type, with the meaning of first and n in their headers: */
 enum spill_page_type {
@@ -75,6 +76,12 @@ struct spill_header {
 	uint64_t hash;           /* of the bytes before; written last */
 };
 
+/* A predefined datatype of this MPI library. */
+struct spill_type {
+	uint64_t handle; /* 0: no more types */
+	uint64_t size;
+};
+
 struct spill_live {
 	/* written at every call, in one cache line */
 	uint64_t stream_len;      /* bytes of complete records */
@@ -85,8 +92,10 @@ struct spill_live {
 	 *
 	 * enter_call: SPILL_CALL.
 	 * enter_object: handle of the communicator or window; 0: none.
-	 * enter_peers: destination, root or number of requests in the low 32 bits; source in the high 32 bits. */
+	 * enter_peers: destination, root or number of requests in the low 32 bits; source in the high 32 bits. A blocking
+	 * send has its count in the high 32 bits; 0: none or not known. */
 	uint64_t enter_call, enter_object, enter_peers;
+	uint64_t enter_type;      /* of a blocking send: handle of the datatype; valid for such a call only */
 	uint64_t stream_first;    /* index of the first event in the stream */
 	uint64_t stream_tick;     /* end of the event before it, in ticks since the start */
 	uint64_t journal_first, journal_len; /* bytes */
@@ -96,6 +105,7 @@ struct spill_live {
 	char ended[96];           /* why recording stopped; "" while recording goes on */
 	/* Last handle of each communicator and window, by number of the definition; 0: none. */
 	uint64_t comm[SPILL_OBJECTS_MAX], win[SPILL_OBJECTS_MAX];
+	struct spill_type type[SPILL_TYPES_MAX];
 };
 
 /* A call: function (enum trace_fn) + 1, and its tag. A call with two tags gives the receive's. */

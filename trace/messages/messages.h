@@ -20,6 +20,7 @@ struct trace_message {
 	uint64_t post_event;           /* call that posted the receive; recv_event for a blocking receive */
 	/* entry of the send, return of the completing call, local times as trace_iter_when gives them */
 	uint64_t send_ns, recv_ns;
+	uint64_t recv_enter_ns;        /* entry of the completing call */
 	uint64_t bytes;                /* from the send's count and datatype */
 	uint64_t room;                 /* from the receive's count and datatype; UINT64_MAX: not known */
 	int32_t tag;

@@ -24,7 +24,7 @@ struct msg_send {
 };
 
 struct msg_recv {
-	uint64_t order, post_event, recv_event, recv_ns;
+	uint64_t order, post_event, recv_event, recv_enter_ns, recv_ns;
 	uint32_t post_sym, made_by, room_sym;
 	uint32_t channel;
 	uint32_t next;      /* next receive of its channel, or of the free list */
@@ -221,7 +221,7 @@ static void report_message(struct msg_match *m, uint32_t i)
 	const struct msg_op *made = &m->rank[c->src].op[r->from.made_by];
 	const struct trace_message msg = {
 		.src = c->src, .dst = c->dst, .send_event = r->from.event, .recv_event = r->recv_event,
-		.post_event = r->post_event, .send_ns = r->from.ns, .recv_ns = r->recv_ns, .bytes = made->bytes,
+		.post_event = r->post_event, .send_ns = r->from.ns, .recv_ns = r->recv_ns, .recv_enter_ns = r->recv_enter_ns, .bytes = made->bytes,
 		.tag = c->tag, .comm = made->comm, .send_sym = r->from.sym, .recv_sym = r->post_sym,
 		.room = m->rank[c->dst].op[r->room_sym].room, .room_sym = r->room_sym, .channel = r->channel,
 		.timed = r->from.timed && r->timed};
@@ -334,6 +334,7 @@ static void complete_receive(struct msg_match *m, struct msg_rank *k, uint32_t i
 
 	r->done = true;
 	r->recv_event = at->event;
+	r->recv_enter_ns = at->enter_ns;
 	r->recv_ns = at->leave_ns;
 	r->timed = at->timed;
 	r->next_out = MSG_NONE;
@@ -361,7 +362,7 @@ static bool receive_at_once(struct msg_match *m, struct msg_rank *k, const struc
 	if (i == MSG_NONE)
 		return true;
 	m->recv[i] = (struct msg_recv){.order = k->posted++, .post_event = at->event, .recv_event = at->event,
-				       .recv_ns = at->leave_ns, .post_sym = at->sym, .room_sym = at->sym,
+				       .recv_enter_ns = at->enter_ns, .recv_ns = at->leave_ns, .post_sym = at->sym, .room_sym = at->sym,
 				       .channel = op->recv, .timed = at->timed};
 	take_send(m, c, &m->recv[i].from);
 	report_message(m, i);

@@ -25,10 +25,10 @@
 
 static const char *page_name(uint32_t type)
 {
-	static const char *const name[] = {"?", "job facts", "definitions", "structure", "times", "index",
+	static const char *const name[] = {"of an unknown kind", "job facts", "definitions", "structure", "times", "index",
 					   "histograms", "levels", "tile", "pyramid", "exchanges", "tile content"};
 
-	return type < sizeof(name) / sizeof(*name) ? name[type] : "?";
+	return type < sizeof(name) / sizeof(*name) ? name[type] : name[0];
 }
 
 void trace_page_text(const struct trace *t, uint32_t page, char *buf, size_t size)
@@ -36,7 +36,7 @@ void trace_page_text(const struct trace *t, uint32_t page, char *buf, size_t siz
 	const struct trace_page *p = &t->page[page];
 	char rank[32] = "";
 
-	if (p->type != TPAGE_JOB && p->type != TPAGE_INDEX)
+	if (p->type != TPAGE_JOB && p->type != TPAGE_INDEX && strcmp(page_name(p->type), page_name(0)))
 		snprintf(rank, sizeof(rank), " of rank %u", p->rank);
 	snprintf(buf, size, "page %u (%s%s) at byte %llu", page, page_name(p->type), rank,
 		 (unsigned long long)p->offset);
@@ -69,6 +69,15 @@ static int add_page(struct trace *t, const struct trace_page *p)
 	return 0;
 }
 
+/* The file's bytes stay in the system's cache; our memory does not grow with the file. */
+static void unmap_read(const struct trace *t, uint64_t offset, uint64_t len)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), begin = (offset + page - 1) / page * page, end = (offset + len) / page * page;
+
+	if (begin < end)
+		madvise((void *)(t->map + begin), end - begin, MADV_DONTNEED);
+}
+
 uint8_t *trace_page_data(const struct trace *t, const struct trace_page *p, struct trace_page *hdr, struct errbuf *err)
 {
 	const uint8_t *h = p->offset < t->size ? t->map + p->offset : NULL;
@@ -88,6 +97,7 @@ uint8_t *trace_page_data(const struct trace *t, const struct trace_page *p, stru
 	}
 	if (trace_page_payload(hdr, h, h + TRACE_PAGE_HEADER, &raw, err) < 0)
 		return NULL;
+	unmap_read(t, p->offset, TRACE_PAGE_HEADER + (uint64_t)hdr->comp_len);
 	return raw;
 }
 
@@ -451,6 +461,18 @@ const char *trace_job_get(const struct trace *t, const char *key)
 		if (!strcmp(t->key[i], key))
 			return t->value[i];
 	return NULL;
+}
+
+uint64_t trace_devices(const struct trace *t, uint32_t *ranks)
+{
+	uint64_t all = 0;
+
+	*ranks = 0;
+	for (uint32_t r = 0; t->rank && r < t->n_ranks; r++) {
+		all |= t->rank[r].defs.proc.devices;
+		*ranks += t->rank[r].defs.proc.devices != 0;
+	}
+	return all;
 }
 
 uint32_t trace_n_damage(const struct trace *t)

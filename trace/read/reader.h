@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "common/errbuf.h"
 #include "trace/format/defs.h"
@@ -40,6 +41,15 @@ static inline const char *trace_predicted(const struct trace *t)
 {
 	return trace_job_get(t, TRACE_PREDICTED);
 }
+/* Why no samples were taken; NULL: they were, or the trace does not say. */
+static inline const char *trace_unsampled(const struct trace *t)
+{
+	const char *samples = trace_job_get(t, "samples");
+
+	return samples && !strncmp(samples, "none: ", 6) ? samples + 6 : NULL;
+}
+/* Accelerators that ranks used, together, by enum trace_device (format/device.h). *ranks: how many ranks used any. */
+uint64_t trace_devices(const struct trace *t, uint32_t *ranks);
 /* Damage found at opening: number of notes, and each note ("page 12 (times of rank 3) at byte 4096: bad
  * checksum"). */
 uint32_t trace_n_damage(const struct trace *t);

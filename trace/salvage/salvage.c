@@ -206,7 +206,26 @@ static void add_rank_facts(const struct names *l, struct summary *m)
 	}
 }
 
-static int write_job(const struct summary *m, const char *ended, struct trace_writer *w, struct errbuf *err)
+/* Is there a file with this suffix beside the spill file? path: its name, for PATH_MAX bytes. */
+static bool beside(const struct name *n, const char *suffix, char *path)
+{
+	return snprintf(path, PATH_MAX, "%s%s", n->path, suffix) < PATH_MAX && access(path, F_OK) == 0;
+}
+
+static void put_first_ended(const struct names *l, struct buf *b)
+{
+	char path[PATH_MAX], text[32];
+
+	for (size_t i = 0; i < l->n; i++) {
+		if (!beside(&l->v[i], SALVAGE_FIRST, path))
+			continue;
+		snprintf(text, sizeof(text), "%u", l->v[i].rank);
+		put_line(b, "first_ended", text);
+		return;
+	}
+}
+
+static int write_job(const struct names *l, const struct summary *m, const char *ended, struct trace_writer *w, struct errbuf *err)
 {
 	struct trace_page job = {.type = TPAGE_JOB};
 	struct buf b = {0}, page = {0};
@@ -224,6 +243,7 @@ static int write_job(const struct summary *m, const char *ended, struct trace_wr
 	put_line(&b, "ended", ended);
 	snprintf(text, sizeof(text), "%u of %u", m->n_ranks, m->world_size);
 	put_line(&b, "salvaged", text);
+	put_first_ended(l, &b);
 	rv = b.failed || trace_page_encode(&job, b.data, b.len, &page) < 0 ? err_set(err, "no memory") :
 									    trace_writer_pages(w, page.data, page.len, err);
 	buf_free(&b);
@@ -237,12 +257,12 @@ static int write_job(const struct summary *m, const char *ended, struct trace_wr
  * `ended`. */
 static const char *node_end(const char *path, const char *ended, char *text, size_t size)
 {
-	char beside[PATH_MAX];
+	char file[PATH_MAX];
 	ssize_t n = -1;
 	int fd = -1;
 
-	if (snprintf(beside, sizeof(beside), "%s" SALVAGE_ENDED, path) < (int)sizeof(beside))
-		fd = open(beside, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (snprintf(file, sizeof(file), "%s" SALVAGE_ENDED, path) < (int)sizeof(file))
+		fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd >= 0) {
 		n = read(fd, text, size - 1);
 		close(fd);
@@ -255,12 +275,14 @@ static const char *node_end(const char *path, const char *ended, char *text, siz
 
 static void remove_parts(const struct names *l)
 {
-	char beside[PATH_MAX];
+	char path[PATH_MAX];
 
 	for (size_t i = 0; i < l->n; i++) {
 		unlink(l->v[i].path);
-		if (snprintf(beside, sizeof(beside), "%s" SALVAGE_ENDED, l->v[i].path) < (int)sizeof(beside))
-			unlink(beside);
+		if (beside(&l->v[i], SALVAGE_ENDED, path))
+			unlink(path);
+		if (beside(&l->v[i], SALVAGE_FIRST, path))
+			unlink(path);
 	}
 }
 
@@ -309,7 +331,7 @@ int salvage_write(const char *dir, const char *id, const char *out_dir, const ch
 		goto out;
 	}
 	w = trace_writer_create(r.path, m.world_size, err);
-	if (!w || write_job(&m, ended ? ended : "", w, err) < 0 || write_ranks(&l, &m, ended ? ended : "", w, &r, err) < 0) {
+	if (!w || write_job(&l, &m, ended ? ended : "", w, err) < 0 || write_ranks(&l, &m, ended ? ended : "", w, &r, err) < 0) {
 		trace_writer_abort(w);
 		goto out;
 	}

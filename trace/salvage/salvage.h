@@ -12,6 +12,8 @@
 
 /* Suffix of a line of text beside a spill file, in which a collector says how the tasks of the node ended. */
 #define SALVAGE_ENDED ".ended"
+/* Suffix of an empty file beside the spill file of the rank that ended before all others. */
+#define SALVAGE_FIRST ".first"
 
 struct salvage_run {
 	char id[192];          /* id of the run, the same on all ranks */

@@ -4,42 +4,10 @@
 
 #include <string.h>
 
+#include "trace/format/in_call.h"
 #include "trace/functions.h"
 
 /* ---- parameters ---- */
-
-static bool has_param(uint32_t fn, enum trace_kind kind)
-{
-	for (uint32_t i = 0; i < trace_fn[fn].n_param; i++)
-		if (trace_fn[fn].param[i].kind == kind)
-			return true;
-	return false;
-}
-
-/* The last parameter of this kind, or TRACE_NULL. If a call sends and receives, the receive's parameters come
- * last. */
-static int64_t last_value(const struct trace_defs *d, uint32_t symbol, uint8_t kind)
-{
-	int64_t value = TRACE_NULL;
-	struct sig_walk w;
-
-	sig_walk_begin(&w, d, symbol);
-	while (sig_walk_next(&w))
-		if (w.kind == kind)
-			value = *w.val;
-	return value;
-}
-
-bool salvage_call_is(const struct trace_defs *d, uint32_t symbol, const struct trace_in_call *c)
-{
-	uint8_t dst = has_param(c->fn, TK_DST) ? TK_DST : TK_ROOT;
-
-	return d->sigs.sig[symbol].fn == c->fn && (!has_param(c->fn, dst) || last_value(d, symbol, dst) == c->dst) &&
-	       (!has_param(c->fn, TK_SRC) || last_value(d, symbol, TK_SRC) == c->src) &&
-	       (!has_param(c->fn, TK_TAG) || last_value(d, symbol, TK_TAG) == c->tag) &&
-	       (c->comm < 0 || last_value(d, symbol, TK_COMM) == c->comm) &&
-	       (c->win < 0 || last_value(d, symbol, TK_WIN) == c->win);
-}
 
 static int64_t rank_of(const struct spill_header *h, int32_t r)
 {
@@ -56,6 +24,15 @@ static int64_t handle_index(const uint64_t *handle, uint32_t n, uint64_t object)
 		if (handle[i] == object)
 			return i;
 	return TRACE_NULL;
+}
+
+/* Bytes of a blocking send; 0: not known. */
+static uint64_t bytes_sent(const struct spill_live *live, uint32_t count)
+{
+	for (uint32_t i = 0; i < SPILL_TYPES_MAX && live->type[i].handle; i++)
+		if (live->type[i].handle == live->enter_type && live->type[i].size <= UINT32_MAX)
+			return count * live->type[i].size;
+	return 0;
 }
 
 /* ---- the call site ---- */
@@ -129,16 +106,77 @@ bool salvage_call_read(const struct salvage_rank *s, const struct trace_defs *de
 	out->fn = fn;
 	if (trace_fn[fn].cls == TC_WAIT)
 		out->requests = (int32_t)low > 0 ? low : 0;
-	else if (has_param(fn, TK_DST) || has_param(fn, TK_ROOT))
+	else if (trace_fn_has_param(fn, TK_DST) || trace_fn_has_param(fn, TK_ROOT))
 		out->dst = rank_of(h, (int32_t)low);
-	if (has_param(fn, TK_SRC))
+	if (trace_fn_has_param(fn, TK_SRC))
 		out->src = rank_of(h, high);
-	if (has_param(fn, TK_TAG))
+	if (trace_fn[fn].cls == TC_SEND)
+		out->bytes = bytes_sent(live, (uint32_t)high);
+	if (trace_fn_has_param(fn, TK_TAG))
 		out->tag = tag == h->any_tag ? TRACE_ANY_TAG : tag;
-	if (has_param(fn, TK_COMM))
+	if (trace_fn_has_param(fn, TK_COMM))
 		out->comm = handle_index(live->comm, defs->n_comm, live->enter_object);
-	else if (has_param(fn, TK_WIN))
+	else if (trace_fn_has_param(fn, TK_WIN))
 		out->win = handle_index(live->win, defs->n_win, live->enter_object);
 	out->site = find_site(s, defs, j);
+	return true;
+}
+
+/* ---- its signature ---- */
+
+#define VALUES_MAX 32 /* parameters of a function; MPI_Alltoallw has 10 */
+
+/* Number of the function in the journal's list of names; a new name is appended. */
+static uint32_t name_function(struct journal_reader *j, const char *name)
+{
+	struct rdbuf in = {.data = j->part[TDEF_FN].data, .len = j->part[TDEF_FN].len};
+	size_t len = strlen(name);
+
+	for (uint32_t i = 0; i < j->n[TDEF_FN]; i++) {
+		uint64_t n = rdbuf_uv(&in);
+		const void *p = rdbuf_bytes(&in, n);
+
+		if (p && n == len && !memcmp(p, name, n))
+			return i;
+	}
+	buf_put_str(&j->part[TDEF_FN], name);
+	return j->n[TDEF_FN]++;
+}
+
+/* The value of a parameter as the program passed it, or the value that is no object. */
+static int64_t value_of(const struct trace_in_call *c, uint8_t kind)
+{
+	switch (kind) {
+	case TK_COMM: return c->comm;
+	case TK_WIN: return c->win;
+	case TK_DST: case TK_ROOT: return c->dst;
+	case TK_SRC: return c->src;
+	case TK_TAG: return c->tag;
+	case TK_TYPE: case TK_OP: case TK_FILE: case TK_REQ: case TK_ASRC: case TK_ATAG:
+	case TK_NEWCOMM: case TK_NEWTYPE: case TK_NEWREQ: case TK_NEWWIN: case TK_NEWFILE:
+		return TRACE_NULL;
+	default: /* a number, or the length of an array */
+		return 0;
+	}
+}
+
+bool salvage_call_define(struct journal_reader *j, const struct trace_in_call *c)
+{
+	const struct trace_fn_info *fn = &trace_fn[c->fn];
+	struct trace_sig sig = {.fn = (uint16_t)c->fn, .site = c->site, .n = fn->n_param};
+	int64_t value[VALUES_MAX];
+	struct trace_defs one = {.sigs = {.sig = &sig, .n = 1, .pool = value}};
+
+	if (c->site == UINT32_MAX || fn->n_param > VALUES_MAX)
+		return false;
+	for (uint32_t i = 0; i < fn->n_param; i++) {
+		uint8_t kind = fn->param[i].kind;
+
+		value[i] = value_of(c, kind);
+		if (value[i] == TRACE_IN_CALL_NONE || ((kind == TK_COMM || kind == TK_WIN) && value[i] < 0))
+			return false;
+	}
+	trace_defs_encode_one(&one, TDEF_SIG, 0, name_function(j, fn->name), &j->part[TDEF_SIG]);
+	j->n[TDEF_SIG]++;
 	return true;
 }

@@ -14,7 +14,9 @@
  */
 bool salvage_call_read(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *journal,
 		       struct trace_in_call *out);
-/* Does the signature have the parameters of this call? */
-bool salvage_call_is(const struct trace_defs *defs, uint32_t symbol, const struct trace_in_call *call);
+/* Add a signature of the call to the journal, with the call site of salvage_call_read. Counts and datatypes are not
+ * known: they are 0 and TRACE_NULL. Returns false, and the journal is as before, if the file does not tell the
+ * call's communicator, window, peers or tag. */
+bool salvage_call_define(struct journal_reader *journal, const struct trace_in_call *call);
 
 #endif

@@ -18,6 +18,7 @@
 #include "trace/format/defs_journal.h"
 #include "trace/format/fold.h"
 #include "trace/format/hist.h"
+#include "trace/format/in_call.h"
 #include "trace/format/levels.h"
 #include "trace/format/page.h"
 #include "trace/format/times.h"
@@ -182,6 +183,7 @@ struct whole {
 	struct fold *fold;
 	uint64_t events;
 	uint32_t *last_symbol;     /* last symbol + 1 of each call site */
+	uint32_t last;             /* last symbol of the stream, or NO_SYMBOL */
 	/* times that were not kept */
 	uint64_t epoch, given_up_before;
 	struct buf hist;           /* the encoded page */
@@ -296,29 +298,35 @@ static void encode_defs(const struct whole *w, struct buf *out)
 }
 
 /* Decode the definitions, which checks the journal. */
-static int make_defs(struct whole *w, struct errbuf *err)
+static int decode_defs(struct whole *w, struct trace_defs *out, struct errbuf *err)
 {
 	struct buf b = {0};
 	struct rdbuf in;
 	int rv;
 
+	encode_defs(w, &b);
+	in = (struct rdbuf){.data = b.data, .len = b.len};
+	rv = b.failed ? err_set(err, "no memory") : trace_defs_decode(&in, w->s->header.world_size, out, err);
+	buf_free(&b);
+	if (rv == 0) {
+		free(out->proc.host);
+		free(out->proc.program);
+		free(out->proc.ended);
+		out->proc.host = out->proc.program = out->proc.ended = NULL;
+	}
+	return rv;
+}
+
+static int make_defs(struct whole *w, struct errbuf *err)
+{
 	read_journal(w);
 	fill_proc(w);
 	if (read_counters(w) < 0)
 		return err_set(err, "no memory");
-	encode_defs(w, &b);
-	in = (struct rdbuf){.data = b.data, .len = b.len};
-	rv = b.failed ? err_set(err, "no memory") : trace_defs_decode(&in, w->s->header.world_size, &w->defs, err);
-	buf_free(&b);
-	if (rv == 0) {
-		free(w->defs.proc.host);
-		free(w->defs.proc.program);
-		free(w->defs.proc.ended);
-		w->last_symbol = calloc(w->defs.n_site + 1ull, sizeof(*w->last_symbol));
-		if (!w->last_symbol)
-			rv = err_set(err, "no memory");
-	}
-	return rv;
+	if (decode_defs(w, &w->defs, err) < 0)
+		return -1;
+	w->last_symbol = calloc(w->defs.n_site + 1ull, sizeof(*w->last_symbol));
+	return w->last_symbol ? 0 : err_set(err, "no memory");
 }
 
 static enum trace_state state_of(const struct whole *w, uint64_t symbol)
@@ -566,6 +574,7 @@ static void read_stream(struct whole *w, struct trace_page *m)
 		}
 		if (tag > w->defs.sigs.n || (m->first + m->n == w->events && !push_symbol(w, tag - 1)))
 			break;
+		w->last = (uint32_t)tag - 1;
 		buf_put_uv(&w->symbols, tag - 1);
 		trace_times_put(&w->times, a, b);
 		m->n++;
@@ -591,30 +600,70 @@ static uint32_t symbol_of_call(const struct whole *w, const struct trace_in_call
 {
 	uint32_t last = call->site < w->defs.n_site ? w->last_symbol[call->site] : 0;
 
-	if (last && salvage_call_is(&w->defs, last - 1, call))
+	if (last && trace_in_call_is(&w->defs, last - 1, call))
 		return last - 1;
 	for (uint32_t k = w->defs.sigs.n; k > 0; k--)
-		if (w->defs.sigs.sig[k - 1].site == call->site && salvage_call_is(&w->defs, k - 1, call))
+		if (trace_in_call_is(&w->defs, k - 1, call))
 			return k - 1;
 	return NO_SYMBOL;
 }
 
-/* Append the call as the last event if there was such a call before. Its duration lasts until the run was last
- * known to live. */
+/* Has the rank tested requests since its last recorded call, without success? A test stays entered in the file until
+ * the next call. */
+static bool is_polling(const struct whole *w)
+{
+	const struct spill_live *live = w->s->live;
+	uint32_t fn = SPILL_CALL_FN(live->enter_call);
+
+	return live->polls && w->s->header.thread_level < THREADS && w->s->header.functions == trace_fn_hash() && fn < TRACE_FN_N &&
+	       trace_fn_polls(fn) && (w->last == NO_SYMBOL || w->defs.sigs.sig[w->last].fn != fn);
+}
+
+/* Define a symbol for a call that was never made before. Returns NO_SYMBOL if the file does not tell enough. */
+static uint32_t new_symbol(struct whole *w)
+{
+	struct journal_reader *j = &w->journal;
+	size_t fn_len = j->part[TDEF_FN].len, sig_len = j->part[TDEF_SIG].len;
+	uint32_t n_fn = j->n[TDEF_FN], n_sig = j->n[TDEF_SIG], *last;
+	struct trace_defs defs;
+	struct errbuf err;
+
+	if (!salvage_call_define(j, &w->proc.in_call))
+		return NO_SYMBOL;
+	if (decode_defs(w, &defs, &err) < 0) {
+		j->part[TDEF_FN].len = fn_len;
+		j->part[TDEF_SIG].len = sig_len;
+		j->n[TDEF_FN] = n_fn;
+		j->n[TDEF_SIG] = n_sig;
+		return NO_SYMBOL;
+	}
+	trace_defs_free(&w->defs);
+	w->defs = defs;
+	last = realloc(w->last_symbol, (defs.n_site + 1ull) * sizeof(*last));
+	if (!last)
+		return NO_SYMBOL;
+	w->last_symbol = last;
+	return defs.sigs.n - 1;
+}
+
+/* Append the call as the last event if it is no test. Its duration lasts until the run was last known to live. */
 static void add_in_call(struct whole *w, struct trace_page *m, uint64_t death_real_ns)
 {
 	struct trace_in_call *call = &w->proc.in_call;
 	double ns = w->proc.ns_per_tick, lived;
 	uint64_t gap;
 	uint32_t symbol;
+	bool polls = is_polling(w);
 
-	w->in_tick = open_call_entry(w, m->t1);
+	w->in_tick = polls ? m->t1 : open_call_entry(w, m->t1);
 	if (!w->in_tick || !salvage_call_read(w->s, &w->defs, &w->journal, call))
 		return;
 	lived = death_real_ns > w->proc.start_real_ns ? (double)(death_real_ns - w->proc.start_real_ns) / ns : 0;
 	if (lived > (double)w->in_tick && lived < 1e18)
 		call->ticks = (uint64_t)lived - w->in_tick;
-	symbol = symbol_of_call(w, call);
+	symbol = polls ? NO_SYMBOL : symbol_of_call(w, call);
+	if (!polls && symbol == NO_SYMBOL)
+		symbol = new_symbol(w);
 	if (symbol == NO_SYMBOL || m->first + m->n != w->events || !push_symbol(w, symbol))
 		return;
 	gap = w->in_tick - m->t1;
@@ -702,7 +751,7 @@ static int build_rank(struct whole *w, struct errbuf *err)
 int salvage_rank_write(const struct salvage_rank *s, struct trace_writer *out, const char *ended, uint64_t death_real_ns,
 		       uint64_t *events, struct errbuf *err)
 {
-	struct whole w = {.s = s};
+	struct whole w = {.s = s, .last = NO_SYMBOL};
 	struct trace_page m = {.type = TPAGE_TIMES};
 	uint64_t n_kept = 0;
 	bool covered = false;

@@ -217,6 +217,10 @@ static int slow_line(const struct columns14 *c, const char *p, const char *end, 
 {
 	int n = 0;
 
+	if (c->line <= 1 && end - p >= 2 && (!memcmp(p, "\xff\xfe", 2) || !memcmp(p, "\xfe\xff", 2)))
+		return err_set(err, "%s: is text in UTF-16: convert it (iconv -f UTF-16 -t UTF-8) and import again", c->path);
+	if (c->line <= 1 && end - p >= 3 && !memcmp(p, "\xef\xbb\xbf", 3))
+		p += 3; /* a byte order mark, as some editors write it */
 	if (end > p && end[-1] == '\r')
 		end--;
 	for (;;) {

@@ -112,6 +112,7 @@ void timeline_destroy(struct timeline *tl)
 	trace_clock_destroy(tl->clock);
 	timeline_tiles_destroy(tl->tiles);
 	timeline_spool_destroy(tl->spool);
+	timeline_late_free(tl);
 	free(tl->it);
 	free(tl->levels_page);
 	free(tl->levels_width);

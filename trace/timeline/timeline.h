@@ -39,6 +39,12 @@ struct timeline_message {
 	int32_t tag;
 };
 
+/* A part of a blocking receive, of its state, in which the message was not sent yet. */
+struct timeline_late {
+	uint64_t t0_ns, t1_ns;
+	uint8_t state;        /* enum trace_state: of the call */
+};
+
 /* The trace must outlive the timeline. Returns NULL on error (err says why). */
 struct timeline *timeline_create(const struct trace *t, struct errbuf *err);
 void timeline_destroy(struct timeline *tl);
@@ -68,5 +74,9 @@ int timeline_spans(struct timeline *tl, uint32_t r0, uint32_t r1, uint64_t t0_ns
  * them in an unlinked temporary file. Later calls read the pages of their window. */
 int timeline_messages(struct timeline *tl, uint64_t t0_ns, uint64_t t1_ns,
 		      int (*f)(const struct timeline_message *m, void *arg), void *arg, struct errbuf *err);
+
+/* Late messages of a rank in order of time, after the first call of timeline_messages. At most 4 million of all ranks are
+ * kept; an imported trace has none. Borrowed; NULL if there are none. */
+const struct timeline_late *timeline_late(const struct timeline *tl, uint32_t rank, uint32_t *n);
 
 #endif

@@ -12,6 +12,7 @@
 
 struct timeline_tiles;
 struct timeline_spool;
+struct timeline_lates;
 
 struct timeline {
 	const struct trace *t;
@@ -27,6 +28,8 @@ struct timeline {
 	/* tiles of an imported trace, else NULL; of the members above an imported trace has only its end */
 	struct timeline_tiles *tiles;
 	struct timeline_spool *spool; /* messages, after they were asked for */
+	struct timeline_lates *lates; /* of each rank, or NULL */
+	uint32_t n_late;
 };
 
 /* One rank's row of timeline_levels or a part of it: n steps over [t0, t1) with the share of each state. */
@@ -65,7 +68,10 @@ int timeline_tiles_levels(struct timeline_tiles *k, uint32_t r0, uint32_t r1, st
 int timeline_tiles_messages(struct timeline_tiles *k, uint64_t t0, uint64_t t1,
 			    int (*f)(const struct timeline_message *m, void *arg), void *arg, struct errbuf *err);
 
-/* For traced runs. */
+/* For traced runs. timeline_late_add: -1 without memory. */
+int timeline_late_add(struct timeline *tl, const struct trace_message *m, uint64_t sent_ns);
+void timeline_late_sort(struct timeline *tl);
+void timeline_late_free(struct timeline *tl);
 int timeline_rank_spans(struct timeline *tl, uint32_t rank, uint64_t t0, uint64_t t1,
 			int (*f)(const struct timeline_span *s, void *arg), void *arg, struct errbuf *err);
 int timeline_rank_levels(struct timeline *tl, uint32_t rank, struct timeline_row *row, struct errbuf *err);

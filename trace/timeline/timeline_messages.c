@@ -215,6 +215,8 @@ static int take_message(const struct trace_message *m, void *arg)
 	x.t1 = timeline_of_local(f->tl, m->dst, m->recv_ns);
 	if (x.t1 < x.t0)
 		x.t1 = x.t0;
+	if (timeline_late_add(f->tl, m, x.t0) < 0)
+		return err_set(f->err, "no memory for messages"), 1;
 	return add_message(f->s, &x, f->err) < 0;
 }
 
@@ -241,6 +243,7 @@ static int fill_spool(struct timeline *tl, struct timeline_spool *s, struct errb
 		free(s->node[i].m);
 		s->node[i].m = NULL;
 	}
+	timeline_late_sort(tl);
 	return 0;
 }
 

@@ -98,11 +98,13 @@ class Card {
 
 	where(rank) {
 		const host = hostOf(rank);
-		return host && meta.host_runs > 1 ? `rank ${rank} on ${host}` : `rank ${rank}`;
+		return host && meta.host_runs > 1 ? `${RANK} ${rank} on ${host}` : `${RANK} ${rank}`;
 	}
 
 	spanParts({span}) {
 		const res = this.tl.vp.span / 1000;
+		if (span.kind === KIND_UNKNOWN && this.polls(span.rank))
+			return this.pollParts(span.rank);
 		if (span.kind === KIND_UNKNOWN)
 			return [this.head(meta.untimed ? "Not kept as single calls" : "Nothing is known here", -1),
 				el("p", {}, meta.untimed ? "Memory was bounded: of this time the shares of states are known." :
@@ -114,8 +116,19 @@ class Card {
 			this.list([["where", this.where(span.rank)], ["for", duration(span.b - span.a)],
 				["from", instant(span.a, res)], ["to", instant(span.b, res)],
 				["state", span.work ? "" : STATES[span.state]],
+				["waits for the send", span.late > span.a ? duration(span.late - span.a) : ""],
 				["call", span.event >= 0 ? `number ${count(span.event)}` : ""],
 				["iteration", this.iterationAt(span)], ["problem", this.problemOf(span)]])].filter(Boolean);
+	}
+
+	polls(rank) {
+		return pollers.find((p) => p[0] === rank);
+	}
+	pollParts(rank) {
+		const [, n, ns] = this.polls(rank);
+		return [this.head("Unsuccessful tests", POLLING),
+			el("p", {}, "Tests and probes that found nothing are counted, not recorded one by one. The time that they took is left out here."),
+			this.list([["where", this.where(rank)], ["tests", count(n)], ["together", duration(ns)]])];
 	}
 
 	problemOf(span) {
@@ -155,10 +168,12 @@ class Card {
 		tl.shares = old;
 		const s = Array.from(shares.subarray(px * 4, px * 4 + 4)), known = s.reduce((a, b) => a + b, 0);
 		const title = row.n > 1 ? `ranks ${row.rank} to ${row.rank + row.n - 1}` : this.where(row.rank);
-		if (known < 0.01)
+		const polling = tl.polling(row, shares, tl.vp.t0, tl.vp.t1);
+		s.push(polling ? polling[px] : 0);
+		if (known + s[POLLING] < 0.01)
 			return [this.head(title, -1), el("p", {}, "Nothing is known of this time.")];
 		const dl = el("dl");
-		ORDER.forEach((st) => {
+		SHOWN.forEach((st) => {
 			if (s[st] < 0.0005)
 				return;
 			const sw = el("span", {class: "swatch"});
@@ -172,7 +187,7 @@ class Card {
 	messageParts({message: [m, i]}) {
 		const late = m.b[i] - m.a[i];
 		return [this.head("Message", -1),
-			el("p", {}, `rank ${m.src[i]} \u2192 rank ${m.dst[i]}, ${bytesText(m.size[i])}, tag ${m.tag[i]}`),
+			el("p", {}, `${RANK} ${m.src[i]} \u2192 ${RANK} ${m.dst[i]}, ${bytesText(m.size[i])}, tag ${m.tag[i]}`),
 			this.list([["sent", instant(m.a[i], this.tl.vp.span / 1000)],
 				["received", instant(m.b[i], this.tl.vp.span / 1000)], ["after", duration(late)],
 				["rate", late > 0 && m.size[i] ? `${bytesText(m.size[i] / late * 1e9)}/s` : ""]])];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Decodes the packs of the page (trace/view/pack.h) to arrays at their first use. */
 
-const STATES = ["waiting", "working", "sending", "receiving"];
-const WAITING = 0, WORKING = 1, SENDING = 2, RECEIVING = 3;
+/* Packs have the first four. A rank that polls does so in all time that no other state is known of. */
+const STATES = ["waiting", "working", "sending", "receiving", "polling"];
+const WAITING = 0, WORKING = 1, SENDING = 2, RECEIVING = 3, POLLING = 4;
 const DECODE_MS = 10;  /* of a frame */
 const KIND_UNKNOWN = 0, KIND_STATE = 1, KIND_CALL = 5;
 
@@ -44,6 +45,21 @@ class Reader {
 	}
 }
 
+const meta = JSON.parse(packText("meta"));
+/* What a row is: imported traces have processors. */
+const RANK = meta.imported ? "processor" : "rank";
+
+/* Unsuccessful tests are counted, not recorded: [rank, tests, ns]. What is not known of other traces may be something else. */
+const pollers = meta.partial || meta.damage.length || meta.untimed ? [] : meta.polls;
+const pollSeconds = new Map(pollers.map(([rank, , ns]) => [rank, ns * 1e-9]));
+
+/* A rank's seconds in each state. The sums of the trace have unsuccessful tests among waiting. */
+function rankTotals(rank) {
+	const s = meta.totals.slice(4 * rank, 4 * rank + 4), polling = Math.min(s[WAITING], pollSeconds.get(rank) || 0);
+	s[WAITING] -= polling;
+	return [...s, polling];
+}
+
 /* State of a kind of span; -1: not known. */
 function stateOfKind(kind) {
 	if (kind >= KIND_CALL)
@@ -51,22 +67,27 @@ function stateOfKind(kind) {
 	return kind - KIND_STATE;
 }
 
-/* One window's spans: rank -> {kind, a, b, first}. Between spans the rank works. */
+/* One window's spans: rank -> {kind, a, b, late, first}. Between spans the rank works. Up to late[i], a call only waits. */
 function decodeSpans(bytes, t0, t1) {
 	const r = new Reader(bytes), ranks = new Map();
+	const sigs = meta.sigs.length / 2;
 	let total = 0;
 	while (r.more()) {
 		const rank = r.uv(), n = r.uv(), first = r.uv() - 1, len = r.uv(), end = r.at + len;
 		const kind = new Uint32Array(n), state = new Int8Array(n), a = new Float64Array(n), b = new Float64Array(n);
+		const late = new Float64Array(n);
 		let t = n ? t0 + r.sv() : 0;
 		for (let i = 0; i < n; i++) {
 			kind[i] = r.uv();
+			const waits = kind[i] >= KIND_CALL + sigs;
+			kind[i] -= waits ? sigs : 0;
 			state[i] = stateOfKind(kind[i]);
 			a[i] = t += r.uv();
 			b[i] = t += r.uv();
+			late[i] = a[i] + (waits ? r.uv() : 0);
 		}
 		r.at = end;
-		ranks.set(rank, {n, kind, state, a, b, first});
+		ranks.set(rank, {n, kind, state, a, b, late, first});
 		total += n;
 	}
 	return {t0, t1, ranks, total};
@@ -144,27 +165,31 @@ class EmbeddedSpans {
 	}
 }
 
+const PAUSE_MS = 1000, PAUSE_MAX_MS = 60000;
+
 /* Data of the server: fetched once, kept, and drawn when it has arrived. */
 class ServerTiles {
 	constructor(onload) {
 		this.tile = new Map();
 		this.onload = onload;
 		this.busy = 0;
+		this.pause = PAUSE_MS;
 	}
 	get(path, decode) {
 		const old = this.tile.get(path);
 		if (old !== undefined)
 			return old;
-		if (this.busy >= 4)
+		if (this.busy >= 4 || this.rests)
 			return null;
 		this.busy++;
 		this.tile.set(path, null);
 		fetch(path, {cache: "no-store"}).then((r) => r.ok ? r.arrayBuffer() : null).then((buf) => {
 			this.tile.set(path, buf ? decode(new Uint8Array(buf)) : false); /* refused: too much for one answer */
 			this.failed = false;
+			this.pause = PAUSE_MS;
 		}).catch(() => {
 			this.tile.delete(path);
-			this.failed = true;
+			this.rest();
 		}).finally(() => {
 			this.busy--;
 			if (this.tile.size > 200)
@@ -172,6 +197,17 @@ class ServerTiles {
 			this.onload();
 		});
 		return null;
+	}
+	/* The server has gone: ask again after a pause, which doubles each time. */
+	rest() {
+		this.pause = this.failed ? Math.min(PAUSE_MAX_MS, 2 * this.pause) : PAUSE_MS;
+		this.failed = true;
+		this.rests = true;
+		clearTimeout(this.timer);
+		this.timer = setTimeout(() => {
+			this.rests = false;
+			this.onload();
+		}, this.pause);
 	}
 	/* Parts of the run of power-of-two length; two or three of them cover the window. */
 	parts(t0, t1) {

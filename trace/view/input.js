@@ -12,8 +12,10 @@ const KEYS = [
 	["n N", "next and previous iteration of the chosen loop"],
 	["m", "messages as arrows on and off"],
 	["p", "patterns besides colours on and off"],
+	["l", "a link to what is shown: in the address bar, and copied"],
 	["t", "light, dark, as the system has it"],
 	["Esc", "no loop chosen, card and help closed"],
+	["/", "search in the table"],
 	["?", "this help"],
 ];
 const MOUSE = [
@@ -22,6 +24,7 @@ const MOUSE = [
 	["Ctrl + wheel", "fewer or more ranks at once"],
 	["drag", "move"],
 	["Shift + drag", "zoom to the stretch that is marked"],
+	["one finger, two fingers", "move; zoom in time"],
 	["double click", "zoom to the call or iteration there, or closer"],
 	["over the strip at the top", "drag or click: go there"],
 	["click on a loop", "choose it: its iterations are marked on the time line"],
@@ -35,6 +38,7 @@ class Input {
 		this.vp = ui.tl.vp;
 		this.history = [];
 		this.pointer = null;
+		this.touches = new Map(); /* fingers on the canvas */
 		const c = this.tl.canvas;
 		c.addEventListener("wheel", (e) => this.wheel(e), {passive: false});
 		c.addEventListener("pointerdown", (e) => this.down(e));
@@ -127,6 +131,11 @@ class Input {
 		if (e.button !== 0)
 			return;
 		this.flight = null;
+		if (e.pointerType === "touch") {
+			this.touches.set(e.pointerId, p);
+			if (this.touches.size === 2)
+				return this.pinchBegin();
+		}
 		this.tl.canvas.focus({preventScroll: true});
 		this.tl.canvas.setPointerCapture(e.pointerId);
 		this.drag = {...p, zone, from: p, moved: false, select: e.shiftKey || zone === "axis"};
@@ -140,6 +149,11 @@ class Input {
 	}
 	move(e) {
 		const p = this.at(e), d = this.drag;
+		if (this.touches.has(e.pointerId)) {
+			this.touches.set(e.pointerId, p);
+			if (this.pinch)
+				return this.pinchMove();
+		}
 		this.pointer = p;
 		if (!d)
 			return this.hover(p);
@@ -159,8 +173,28 @@ class Input {
 			this.changed();
 		}
 	}
+	/* Two fingers: the instants under them stay under them. */
+	pinchBegin() {
+		const x = [...this.touches.values()].map((p) => p.x);
+		this.drag = null;
+		this.ui.card.hide();
+		this.remember();
+		this.pinch = x.map((v) => this.vp.t(v));
+	}
+	pinchMove() {
+		const x = [...this.touches.values()].map((p) => p.x), [a, b] = this.pinch;
+		if (Math.abs(x[1] - x[0]) < 8)
+			return;
+		const perPixel = (b - a) / (x[1] - x[0]);
+		if (perPixel > 0) {
+			this.vp.setTime(a - x[0] * perPixel, a + (this.vp.w - x[0]) * perPixel);
+			this.changed();
+		}
+	}
 	up(e) {
 		const p = this.at(e), d = this.drag;
+		if (this.touches.delete(e.pointerId) && this.touches.size < 2)
+			this.pinch = null;
 		this.drag = null;
 		this.tl.canvas.classList.remove("drag");
 		if (!d)
@@ -279,6 +313,15 @@ class Input {
 	}
 
 	key(e) {
+		if (document.getElementById("keys").open && (e.key === "Escape" || e.key === "?")) {
+			e.preventDefault();
+			return this.ui.help();
+		}
+		if (e.key === "Escape" && e.target === this.ui.panels.search) {
+			e.target.value = "";
+			e.target.blur();
+			return this.ui.panels.refresh();
+		}
 		if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName))
 			return;
 		if (e.target.closest && e.target.closest("#panel") && /^(Arrow|Home|End|Page)/.test(e.key))
@@ -312,8 +355,10 @@ class Input {
 		case "N": return () => this.ui.nextIteration(-1);
 		case "m": return () => this.ui.toggleArrows();
 		case "p": return () => this.ui.togglePatterns();
+		case "l": return () => this.ui.link();
 		case "t": return () => this.ui.nextTheme();
 		case "?": return () => this.ui.help();
+		case "/": return () => this.ui.panels.search.focus();
 		case "Escape": return () => this.ui.escape();
 		default: return null;
 		}

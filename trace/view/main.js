@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Builds the page: header, notes, time line and panels; connects them. */
 
-const meta = JSON.parse(packText("meta"));
-
 /* Nesting depth and positions of loops. */
 function prepare() {
 	meta.loops.forEach((l) => {
@@ -54,31 +52,47 @@ class Page {
 		const program = j.program ? [j.program.replace(/^.*\//, ""), j.arguments].filter(Boolean).join(" ") : name;
 		document.getElementById("title").textContent = program;
 		document.getElementById("title").title = [j.program, j.arguments].filter(Boolean).join(" ") || meta.path;
-		document.getElementById("facts").textContent = [many(meta.ranks, "rank"), duration(meta.end),
+		document.getElementById("facts").textContent = [many(meta.ranks, RANK), duration(meta.end),
 			meta.events ? many(meta.events, "call") : null,
 			program === name ? null : name].filter(Boolean).join(" \u00b7 ");
 		this.legend();
 	}
 	legend() {
-		const box = document.getElementById("legend"), sum = stateTotals(), total = sum.reduce((a, b) => a + b, 0);
-		box.replaceChildren(...ORDER.map((s) => {
+		const box = document.getElementById("legend");
+		box.replaceChildren(...SHOWN.map((s) => {
 			const c = el("canvas", {width: 14, height: 14}), image = new ImageData(14, 14);
 			this.tl.painter.fill(new Uint32Array(image.data.buffer), 14, 0, 0, 0, s);
 			for (let x = 0; x < 14; x++)
 				this.tl.painter.fill(new Uint32Array(image.data.buffer), 14, x, 0, 14, s);
 			c.getContext("2d").putImageData(image, 0, 0);
-			return el("span", {}, c, STATES[s], el("b", {}, percent(sum[s] / total)));
+			return el("span", {}, c, STATES[s], el("b", {id: `legend-${STATES[s]}`}));
 		}));
+		this.shares();
+	}
+	/* Shares of the states in the window: of the time and the ranks that are shown. */
+	shares() {
+		const sum = this.tl.windowShares || stateTotals(), total = sum.reduce((a, b) => a + b, 0);
+		for (const s of SHOWN)
+			document.getElementById(`legend-${STATES[s]}`).textContent = percent(sum[s] / total);
+		document.getElementById("legend").title = this.tl.vp.whole && this.tl.vp.rs >= meta.ranks ? "Of the whole run" : "Of the time and the ranks that are shown";
 	}
 	/* Warnings about the trace. */
 	notes() {
 		const badges = document.getElementById("badges"), box = document.getElementById("notes"), lines = [];
 		const badge = (text, title) => badges.append(el("span", {class: "badge", title}, text));
+		if (meta.predicted) {
+			badge("PREDICTED", "This run was never made");
+			lines.push([`This run was never made: a model predicted it. Its times are those of the model (${meta.predicted}).`, []]);
+		}
 		if (meta.partial) {
 			badge("PARTIAL", "The run did not reach its end, or not all ranks are in the trace");
 			const how = [...new Set(meta.ended.map((e) => e[1]))];
 			lines.push(["This trace is partial: the run did not end as it should" + (how.length ? ` (${how.join("; ")})` : "") +
 				". What is shown is what was recorded until then.", []]);
+		}
+		if (meta.ending.length) {
+			badge("HUNG OR DIED", meta.ending[0]);
+			lines.push(["How the run ended:", meta.ending]);
 		}
 		if (meta.missing)
 			lines.push([`${many(meta.missing, "rank")} of ${count(meta.ranks)} left nothing readable: their rows are empty.`, []]);
@@ -101,6 +115,8 @@ class Page {
 	viewed() {
 		const vp = this.tl.vp, d = this.tl.detail, res = vp.span / 1000;
 		this.input.viewed();
+		this.shares();
+		this.panels.viewed();
 		document.getElementById("status-window").textContent =
 			`${instant(vp.t0, res)} to ${instant(vp.t1, res)} \u00b7 ${duration(vp.span)}` +
 			(vp.rs < meta.ranks ? ` \u00b7 ranks ${Math.floor(vp.r0)} to ${Math.min(meta.ranks, Math.ceil(vp.r0 + vp.rs)) - 1}` : "");
@@ -121,7 +137,7 @@ class Page {
 		if (d.kind === "spans")
 			return ["single calls"];
 		if (d.kind === "loading")
-			return [this.tl.server.failed ? "The server does not answer: is it still running?" : "loading\u2026"];
+			return [this.tl.server.failed ? `The server does not answer: is precedent view --serve still running? Asked again in ${this.tl.server.pause / 1000} s.` : "loading\u2026"];
 		const step = `shares of states in steps of ${duration(d.step || 0)}`;
 		if (meta.served || vp.span / (vp.w * this.tl.dpr) > d.step * 0.75)
 			return [step];
@@ -142,6 +158,7 @@ class Page {
 		on("fit", () => this.input.whole());
 		on("arrows", () => this.toggleArrows());
 		on("patterns", () => this.togglePatterns());
+		on("link", () => this.link());
 		on("theme", () => this.nextTheme());
 		on("help", () => this.help());
 		document.getElementById("arrows").hidden = !meta.messages.n || meta.ranks < 2;
@@ -274,6 +291,15 @@ class Page {
 		d.addEventListener("pointerup", () => {
 			from = null;
 		});
+	}
+	/* The address becomes the link to what is shown; it is copied where the browser lets us. */
+	link() {
+		const {vp, loop} = this.tl, s = (ns) => (ns / 1e9).toFixed(9);
+		const last = Math.max(Math.floor(vp.r0), Math.ceil(vp.r0 + vp.rs) - 1);
+		location.hash = [`t=${s(vp.t0)}-${s(vp.t1)}`, `r=${Math.floor(vp.r0)}-${Math.min(last, meta.ranks - 1)}`, loop >= 0 ? `loop=${loop}` : "",
+			`tab=${this.panels.current}`].filter(Boolean).join("&");
+		if (navigator.clipboard)
+			navigator.clipboard.writeText(location.href).catch(() => {});
 	}
 	/* #t=0.5-0.75&r=0-15&loop=0&tab=loops&theme=dark: the link to a view. */
 	fromHash() {

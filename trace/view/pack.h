@@ -8,7 +8,8 @@
  * spans: the spans of a window that begins at t0. Each rank with spans has uv rank, uv n, uv number of the first call
  * + 1 (0: not known), uv length of the rest, sv begin of the first span - t0. Each span has uv kind, uv time since the
  * span before (work), uv duration. Kind 0 is unknown time. Kinds 1 to 4 are the states (imported traces). Kinds from 5
- * on are calls: entry kind - 5 of "sigs".
+ * on are calls: entry kind - 5 of "sigs". A kind that is as many higher as "sigs" has entries is such a call that begins
+ * with waiting, and has a further uv: for how long.
  *
  * messages: each message has uv src, uv dst, sv sent - sent of the message before (the first: - t0), sv received -
  * sent, uv bytes, sv tag.
@@ -65,6 +66,13 @@ struct view {
 /* dict.c: numbers the signatures of all ranks. */
 int view_dict_build(struct view *v, struct errbuf *err);
 void view_dict_free(struct view *v);
+
+/* late.c: waits of blocking receives for messages that are not sent yet. view_late_of: duration of the wait, which begins with
+ * the call; 0: none. The others move that time from the state of the call to waiting. */
+int view_late_build(struct view *v, struct errbuf *err);
+uint64_t view_late_of(const struct view *v, const struct timeline_span *s);
+void view_late_totals(const struct view *v, uint32_t rank, double seconds[TSTATE_N]);
+void view_late_levels(const struct view *v, uint32_t rank, uint64_t t0, uint64_t t1, uint32_t n, float (*share)[TSTATE_N]);
 
 /* stats.c: calls from the structure, times from the pages of times, in one pass. */
 int view_stats_build(struct view *v, struct errbuf *err);

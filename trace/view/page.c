@@ -66,9 +66,15 @@ static void put_state_of_trace(struct json *j, const struct page *p)
 
 	json_bool(j, "partial", trace_is_partial(t));
 	json_bool(j, "imported", trace_is_imported(t));
+	if (trace_predicted(t))
+		json_str(j, "predicted", trace_predicted(t));
 	json_open(j, "damage", '[');
 	for (uint32_t i = 0; i < trace_n_damage(t) && i < 100; i++)
 		json_str(j, NULL, trace_damage(t, i));
+	json_close(j, ']');
+	json_open(j, "ending", '[');
+	for (uint32_t i = 0; i < p->v->in->n_ending; i++)
+		json_str(j, NULL, p->v->in->ending[i]);
 	json_close(j, ']');
 	json_open(j, "ended", '[');
 	for (uint32_t r = 0; r < p->v->n_ranks; r++) {
@@ -85,6 +91,24 @@ static void put_state_of_trace(struct json *j, const struct page *p)
 	json_close(j, ']');
 	json_uint(j, "missing", trace_is_imported(t) ? 0 : missing);
 	json_uint(j, "untimed", p->v->untimed);
+}
+
+/* Unsuccessful tests, which are only counted: of each rank their number and their time. */
+static void put_polls(struct json *j, const struct page *p)
+{
+	json_open(j, "polls", '[');
+	for (uint32_t r = 0; r < p->v->n_ranks; r++) {
+		const struct trace_proc *proc = &trace_get_rank(p->v->in->trace, r)->defs.proc;
+
+		if (!trace_get_rank(p->v->in->trace, r)->present || !proc->polls)
+			continue;
+		json_open(j, NULL, '[');
+		json_uint(j, NULL, r);
+		json_uint(j, NULL, proc->polls);
+		json_uint(j, NULL, (uint64_t)((double)proc->poll_ticks * proc->ns_per_tick));
+		json_close(j, ']');
+	}
+	json_close(j, ']');
 }
 
 /* Host names, and the ranks of each host. */
@@ -119,6 +143,7 @@ static void put_totals(struct json *j, const struct page *p)
 		double s[TSTATE_N] = {0};
 
 		timeline_totals(p->v->in->timeline, r, s);
+		view_late_totals(p->v, r, s);
 		for (int i = 0; i < TSTATE_N; i++)
 			json_num(j, NULL, s[i]);
 	}
@@ -282,6 +307,7 @@ static void put_meta(struct page *p)
 	json_uint(&j, "steps", v->end_ns ? view_steps(v) : 0);
 	put_job(&j, p);
 	put_state_of_trace(&j, p);
+	put_polls(&j, p);
 	put_hosts(&j, p);
 	put_totals(&j, p);
 	put_dictionary(&j, p);

@@ -6,6 +6,7 @@
 
 const STACK_PX = 6;               /* lower rows are mixed */
 const ORDER = [WORKING, SENDING, RECEIVING, WAITING]; /* from the bottom up */
+const SHOWN = pollers.length ? [...ORDER, POLLING] : ORDER;
 
 /* "#rrggbb" to three numbers. */
 function rgb(text) {
@@ -39,35 +40,37 @@ class Painter {
 		this.back = pixel(this.rowRgb);
 		this.bg = pixel(rgb(this.css.bg));
 	}
-	/* Does the state's pattern set this pixel? Working is solid, waiting hatched, sending lined, receiving dotted. */
+	/* Does the state's pattern set this pixel? Working is solid, waiting hatched, sending lined, receiving dotted,
+	 * polling hatched the other way. */
 	patterned(state, x, y) {
 		switch (state) {
 		case WAITING: return (x + y) % 6 < 1;
 		case SENDING: return y % 4 === 0;
+		case POLLING: return (x + 5 * y) % 6 < 1;
 		case RECEIVING: return x % 4 === 0 && y % 4 < 2;
 		default: return false;
 		}
 	}
-	/* Rows [y, y + h) of the picture from shares. */
-	row(px, w, y, h, shares) {
+	/* Rows [y, y + h) of the picture from shares. polling: share of each column, or null. */
+	row(px, w, y, h, shares, polling) {
 		if (h < STACK_PX)
-			this.mixed(px, w, y, h, shares);
+			this.mixed(px, w, y, h, shares, polling);
 		else
-			this.stacked(px, w, y, h, shares);
+			this.stacked(px, w, y, h, shares, polling);
 	}
-	mixed(px, w, y, h, s) {
+	mixed(px, w, y, h, s, polling) {
 		const c = this.rgb, back = this.rowRgb;
 		for (let x = 0, i = 0; x < w; x++, i += 4) {
-			const known = s[i] + s[i + 1] + s[i + 2] + s[i + 3], none = known < 1 ? 1 - known : 0;
+			const known = s[i] + s[i + 1] + s[i + 2] + s[i + 3], p = polling ? polling[x] : 0, none = Math.max(0, 1 - known - p);
 			let v = 255 << 24;
 			for (let k = 0; k < 3; k++)
 				v |= Math.min(255, s[i] * c[0][k] + s[i + 1] * c[1][k] + s[i + 2] * c[2][k] + s[i + 3] * c[3][k] +
-					none * back[k]) << 8 * k;
+					p * c[POLLING][k] + none * back[k]) << 8 * k;
 			for (let at = y * w + x, n = 0; n < h; n++, at += w)
 				px[at] = v;
 		}
 	}
-	stacked(px, w, y, h, s) {
+	stacked(px, w, y, h, s, polling) {
 		const bottom = y + h;
 		for (let x = 0, i = 0; x < w; x++, i += 4) {
 			let sum = 0, at = bottom;
@@ -78,6 +81,8 @@ class Painter {
 				if (to < at)
 					at = this.fill(px, w, x, to, at, state);
 			}
+			if (polling && polling[x] > 0)
+				at = this.fill(px, w, x, Math.max(y, Math.min(at, bottom - Math.round((sum + polling[x]) * h))), at, POLLING);
 			for (let yy = y; yy < at; yy++)
 				px[yy * w + x] = this.back;
 		}
@@ -163,18 +168,26 @@ function sharesOfSpans(tile, rank, t0, t1, w, weight, out) {
 	const lo = Math.max(t0, tile.t0), hi = Math.min(t1, tile.t1);
 	addStretch(out, w, (lo - t0) * k, (hi - t0) * k, WORKING, weight);
 	for (let i = firstAfter(r.b, r.n, lo); i < r.n && r.a[i] < hi; i++) {
-		const a = ((r.a[i] > lo ? r.a[i] : lo) - t0) * k, b = ((r.b[i] < hi ? r.b[i] : hi) - t0) * k;
-		const x = Math.floor(a), s = r.state[i];
-		if (s === WORKING)
+		if (r.state[i] === WORKING)
 			continue;
-		if (Math.floor(b) === x && x >= 0 && x < w) {
-			out[x * 4 + WORKING] -= (b - a) * weight;
-			if (s >= 0)
-				out[x * 4 + s] += (b - a) * weight;
-			continue;
-		}
-		addStretch(out, w, a, b, WORKING, -weight);
-		if (s >= 0)
-			addStretch(out, w, a, b, s, weight);
+		if (r.late[i] > r.a[i])
+			insteadOfWork(out, w, (Math.max(r.a[i], lo) - t0) * k, (Math.min(r.late[i], hi) - t0) * k, WAITING, weight);
+		insteadOfWork(out, w, (Math.max(r.late[i], lo) - t0) * k, (Math.min(r.b[i], hi) - t0) * k, r.state[i], weight);
 	}
+}
+
+/* In [a, b) the rank does not work, but is in state s; -1: nothing is known. */
+function insteadOfWork(out, w, a, b, s, weight) {
+	const x = Math.floor(a);
+	if (b <= a)
+		return;
+	if (Math.floor(b) === x && x >= 0 && x < w) {
+		out[x * 4 + WORKING] -= (b - a) * weight;
+		if (s >= 0)
+			out[x * 4 + s] += (b - a) * weight;
+		return;
+	}
+	addStretch(out, w, a, b, WORKING, -weight);
+	if (s >= 0)
+		addStretch(out, w, a, b, s, weight);
 }

@@ -5,10 +5,11 @@ const ROWS_MAX = 400; /* of a table */
 
 /* Sums over ranks of the seconds in each state. */
 function stateTotals() {
-	const sum = [0, 0, 0, 0];
-	meta.totals.forEach((v, i) => {
-		sum[i % 4] += v;
-	});
+	const sum = STATES.map(() => 0);
+	for (let r = 0; r < meta.ranks; r++)
+		rankTotals(r).forEach((v, s) => {
+			sum[s] += v;
+		});
 	return sum;
 }
 
@@ -21,16 +22,20 @@ class Panels {
 		this.sortBy = {};
 		this.tabs = [["overview", "Functions", () => this.functions()], ["sites", "Call sites", () => this.sites()],
 			["ranks", "Ranks", () => this.rankTable()], ["messages", "Messages", () => this.messages()],
-			["loops", "Loops", () => this.loops()], ["trace", "Trace", () => this.trace()]];
+			["loops", "Loops", () => this.loops()], ["window", "Window", () => this.window()], ["trace", "Trace", () => this.trace()]];
 		if (meta.problems.length)
 			this.tabs.unshift(["problems", `Problems (${meta.problems.length})`, () => this.problems()]);
 		const nav = document.getElementById("tabs");
 		for (const [id, name] of this.tabs)
 			nav.append(el("button", {role: "tab", id: `tab-${id}`, onclick: () => this.open(id)}, name));
+		this.search = el("input", {id: "search", type: "search", placeholder: "Search (/)", ariaLabel: "Search in the table", oninput: () => this.refresh()});
+		nav.append(this.search);
 		nav.addEventListener("keydown", (e) => this.keys(e));
 		this.open(this.tabs[0][0]);
 	}
 	keys(e) {
+		if (e.target === this.search)
+			return;
 		const step = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0, n = this.tabs.length;
 		if (!step)
 			return;
@@ -54,6 +59,16 @@ class Panels {
 	}
 	refresh() {
 		this.open(this.current);
+	}
+	/* The window has changed. */
+	viewed() {
+		if (this.current !== "window" || this.later)
+			return;
+		this.later = setTimeout(() => {
+			this.later = null;
+			if (this.current === "window")
+				this.refresh();
+		}, 150);
 	}
 
 	/* ---- pieces ---- */
@@ -85,12 +100,22 @@ class Panels {
 				this.sortBy[name] = {by: i, dir: sort.by === i ? -sort.dir : kind === "n" ? -1 : 1};
 				this.refresh();
 			}}, title + (sort.by === i ? (sort.dir > 0 ? " \u25b4" : " \u25be") : ""))));
-		const body = el("tbody", {}, ...rows.slice(0, ROWS_MAX).map((r) => el("tr",
-			{class: `${click ? "go" : ""} ${chosen && chosen(r) ? "on" : ""}`, onclick: click ? () => click(r) : null},
-			...columns.map((c) => el("td", {class: c[1]}, c[3](r))))));
-		const t = el("table", {}, el("thead", {}, head), body);
-		return rows.length > ROWS_MAX ? el("div", {}, t, el("p", {class: "dim"},
-			`${count(rows.length - ROWS_MAX)} more rows; sorted by another column others come first.`)) : t;
+		const line = (r) => el("tr", {class: `${click ? "go" : ""} ${chosen && chosen(r) ? "on" : ""}`, onclick: click ? () => click(r) : null},
+			...columns.map((c) => el("td", {class: c[1]}, c[3](r))));
+		const {lines, left} = this.found(rows, line), body = el("tbody", {}, ...lines);
+		const t = el("table", {class: `t-${name}`}, el("thead", {}, head), body);
+		return left ? el("div", {}, t, el("p", {class: "dim"}, `${count(left)} more rows; sorted by another column others come first.`)) : t;
+	}
+	/* The first rows that have the text of the search, and the number of rows behind them. */
+	found(rows, line) {
+		const text = this.search.value.trim().toLowerCase(), lines = [];
+		let i = 0;
+		for (; i < rows.length && lines.length < ROWS_MAX; i++) {
+			const tr = line(rows[i]);
+			if (!text || tr.textContent.toLowerCase().includes(text))
+				lines.push(tr);
+		}
+		return {lines, left: rows.length - i};
 	}
 	empty(text) {
 		return [el("p", {class: "empty"}, text)];
@@ -132,10 +157,10 @@ class Panels {
 			meta.ranks > 1 ? this.perRank() : null)];
 	}
 	states(total) {
-		const sum = stateTotals(), rows = ORDER.map((s) => el("tr", {}, el("td", {}, STATES[s]),
+		const sum = stateTotals(), rows = SHOWN.map((s) => el("tr", {}, el("td", {}, STATES[s]),
 			el("td", {class: "n"}, duration(sum[s] * 1e9)), el("td", {class: "n"}, percent(sum[s] / total)),
 			el("td", {}, this.bar([[sum[s] / total, this.colour(s)]], 120))));
-		return el("div", {}, el("h2", {}, "States, all ranks"), el("table", {}, el("tbody", {}, ...rows)));
+		return el("div", {}, el("h2", {}, `States, all ${RANK}s`), el("table", {}, el("tbody", {}, ...rows)));
 	}
 	/* Distribution of the chosen function's time over the ranks. */
 	perRank() {
@@ -171,7 +196,7 @@ class Panels {
 	rankTable() {
 		const n = meta.fns.length, rows = [];
 		for (let r = 0; r < meta.ranks; r++) {
-			const s = meta.totals.slice(4 * r, 4 * r + 4);
+			const s = rankTotals(r);
 			let calls = 0;
 			for (let f = 0; f < n; f++)
 				calls += this.ranks.calls[r * n + f];
@@ -179,23 +204,23 @@ class Panels {
 		}
 		const longest = Math.max(...rows.map((r) => r.all), 1e-12);
 		const state = (st) => [STATES[st], "n", (r) => r.s[st], (r) => duration(r.s[st] * 1e9)];
-		return [this.imbalance(rows), this.table("ranks", [["rank", "n", (r) => r.r, (r) => String(r.r)],
+		return [this.imbalance(rows), this.table("ranks", [[RANK, "n", (r) => r.r, (r) => String(r.r)],
 			["host", "", (r) => hostOf(r.r), (r) => hostOf(r.r)],
-			["", "", (r) => r.s[WORKING], (r) => this.bar(ORDER.map((st) => [r.s[st] / longest, this.colour(st)]), 220)],
-			...ORDER.map(state), ["calls", "n", (r) => r.calls, (r) => count(r.calls)]], rows, (r) => this.ui.showRank(r.r))];
+			["", "", (r) => r.s[WORKING], (r) => this.bar(SHOWN.map((st) => [r.s[st] / longest, this.colour(st)]), 220)],
+			...SHOWN.map(state), ...(meta.imported ? [] : [["calls", "n", (r) => r.calls, (r) => count(r.calls)]])], rows, (r) => this.ui.showRank(r.r))];
 	}
 	imbalance(rows) {
 		const work = rows.map((r) => r.s[WORKING]), max = Math.max(...work), mean = work.reduce((a, b) => a + b, 0) / work.length;
 		if (rows.length < 2 || !(mean > 0))
 			return null;
-		return el("p", {}, `The rank that works longest (rank ${work.indexOf(max)}, ${duration(max * 1e9)}) works ` +
+		return el("p", {}, `The ${RANK} that works longest (${RANK} ${work.indexOf(max)}, ${duration(max * 1e9)}) works ` +
 			`${percent(max / mean - 1)} longer than the mean of ${duration(mean * 1e9)}.`);
 	}
 
 	messages() {
 		if (!meta.messages.n)
 			return this.empty(meta.ranks < 2 ? "One rank alone sends no messages." :
-				"No messages between ranks: point-to-point communication is shown here, collectives are not.");
+				`No messages between ${RANK}s: point-to-point communication is shown here, collectives are not.`);
 		this.pairs = this.pairs || decodePairs();
 		const by = this.matrixBy || "bytes";
 		this.blocks = this.blocks || this.joinPairs();
@@ -208,10 +233,12 @@ class Panels {
 			this.matrixBy = v;
 			this.refresh();
 		}}, text);
+		const axis = (cls, text) => el("div", {class: cls}, el("span", {}, "0"), el("span", {}, text), el("span", {}, String(meta.ranks - 1)));
 		const top = this.pairs.slice().sort((a, b) => b[by] - a[by]).slice(0, 50);
 		const block = (v) => meta.messages.shift ? `${v << meta.messages.shift}\u2013${Math.min(meta.ranks, (v + 1 << meta.messages.shift)) - 1}` : String(v);
 		return [el("div", {class: "cols"},
-			el("div", {}, el("h2", {}, "Who sends to whom"), el("p", {class: "actions"}, pick("bytes", "Bytes"), pick("n", "Messages")), c, this.scale(by), info),
+			el("div", {}, el("h2", {}, "Who sends to whom"), el("p", {class: "actions"}, pick("bytes", "Bytes"), pick("n", "Messages")),
+				el("div", {class: "matrix"}, el("span"), axis("axis-to", "to rank"), axis("axis-from", "from rank"), c), this.scale(by), info),
 			el("div", {}, el("h2", {}, `${count(meta.messages.n)} messages, ${bytesText(meta.messages.bytes)}`),
 				this.table("pairs", [["from", "n", (r) => r.src, (r) => block(r.src)], ["to", "n", (r) => r.dst, (r) => block(r.dst)],
 					["messages", "n", (r) => r.n, (r) => count(r.n)], ["bytes", "n", (r) => r.bytes, (r) => bytesText(r.bytes)],
@@ -265,7 +292,7 @@ class Panels {
 	scale(by) {
 		const [lo, hi] = this.range(by), text = by === "bytes" ? bytesText : count, c = el("canvas", {width: 160, height: 10});
 		if (!(hi > lo))
-			return null;
+			return el("div", {class: "dim"}, `every pair: ${text(hi)}`);
 		const x = c.getContext("2d");
 		for (let i = 0; i < 160; i++) {
 			x.fillStyle = `rgb(${this.heat(i / 159).join(",")})`;
@@ -286,7 +313,7 @@ class Panels {
 		if (!meta.loops.length)
 			return this.empty(meta.imported ? "This trace has states only: its loops are not known." :
 				`No loop was found in the calls of rank ${meta.loop_rank}.`);
-		const rows = meta.loops.map((l, i) => ({l, i}));
+		const rows = this.loopRows();
 		const name = (r) => {
 			const e = el("span", {class: "loop"}, el("span", {class: "twist"}), el("span", {class: "code"}, r.l.name),
 				el("span", {class: "dim"}, `from ${r.l.first}`));
@@ -315,6 +342,51 @@ class Panels {
 			rows, (r) => this.ui.chooseLoop(r.i === this.ui.tl.loop ? -1 : r.i, true), (r) => r.i === this.ui.tl.loop)];
 	}
 
+	/* The tree of loops: of those within the same loop the longest first. */
+	loopRows() {
+		const rows = [], add = (parent) => meta.loops.map((l, i) => ({l, i})).filter((r) => r.l.parent === parent)
+			.sort((a, b) => b.l.share - a.l.share).forEach((r) => {
+				rows.push(r);
+				add(r.i);
+			});
+		add(undefined);
+		return rows;
+	}
+
+	/* The states, and the functions of single calls, in the time and the ranks that are shown. */
+	window() {
+		const {tl} = this.ui, {vp} = tl, sum = tl.windowShares || STATES.map(() => 0), all = sum.reduce((a, b) => a + b, 0), w = tl.shares ? tl.shares.length / 4 : 1;
+		const ns = (v) => v / w * vp.span; /* shares are summed over the columns of pixels */
+		const states = el("table", {}, el("tbody", {}, ...SHOWN.map((s) => el("tr", {}, el("td", {}, STATES[s]), el("td", {class: "n"}, duration(ns(sum[s]))),
+			el("td", {class: "n"}, percent(sum[s] / all)), el("td", {}, this.bar([[sum[s] / all, this.colour(s)]], 120))))));
+		const rows = this.windowFunctions();
+		return [el("p", {class: "dim"}, `${instant(vp.t0, vp.span / 1000)} to ${instant(vp.t1, vp.span / 1000)}, the ranks that are shown. Shift + drag chooses another window.`),
+			el("div", {class: "cols"}, el("div", {}, el("h2", {}, "States"), states),
+				rows ? el("div", {}, el("h2", {}, "MPI functions"), this.table("window", [["function", "", (r) => r.name, (r) => r.name],
+					["calls", "n", (r) => r.calls, (r) => count(r.calls)], ["time", "n", (r) => r.ns, (r) => duration(r.ns)],
+					["share", "n", (r) => r.ns, (r) => percent(r.ns / ns(all))], ["mean", "n", (r) => r.ns / r.calls, (r) => duration(r.ns / r.calls)]], rows)) :
+					el("p", {class: "empty"}, "Zoom in for single calls: then their functions are summed up here."))];
+	}
+	windowFunctions() {
+		const {tl} = this.ui, {vp} = tl, tiles = tl.drawn && tl.drawn.detail && tl.drawn.detail.tiles, of = new Map();
+		if (!tiles)
+			return null;
+		const r0 = Math.floor(vp.r0), r1 = Math.min(meta.ranks, Math.ceil(vp.r0 + vp.rs));
+		for (const tile of tiles)
+			for (let rank = r0; rank < r1; rank++) {
+				const s = tile.ranks.get(rank);
+				for (let i = s ? firstAfter(s.b, s.n, vp.t0) : 0; s && i < s.n && s.a[i] < vp.t1; i++) {
+					if (s.kind[i] < KIND_CALL)
+						continue;
+					const f = meta.places[meta.sigs[2 * (s.kind[i] - KIND_CALL)]][0], row = of.get(f) || {name: meta.fns[f][0], calls: 0, ns: 0};
+					row.calls += s.a[i] >= tile.t0; /* a call that began in the tile before was counted there */
+					row.ns += Math.min(s.b[i], vp.t1) - Math.max(s.a[i], vp.t0);
+					of.set(f, row);
+				}
+			}
+		return [...of.values()].sort((a, b) => b.ns - a.ns);
+	}
+
 	problems() {
 		const most = Math.max(...meta.problems.map((p) => p.share), 1e-9);
 		return [el("p", {class: "dim"}, "Where time was lost, then why. Choose one to see where most is lost; Esc shows all of them again."),
@@ -331,7 +403,7 @@ class Panels {
 	trace() {
 		const j = meta.job, rows = [["program", [j.program, j.arguments].filter(Boolean).join(" ")], ["job", [j.job, j.step].filter(Boolean).join(".")],
 			["started", j.date], ["MPI", j.mpi], ["hosts", j.hosts], ["launcher", j.launcher],
-			["ranks", count(meta.ranks)], ["calls", count(meta.events)], ["run", duration(meta.end)],
+			[`${RANK}s`, count(meta.ranks)], ["calls", meta.imported ? "" : count(meta.events)], ["run", duration(meta.end)],
 			["trace file", `${meta.path} (${bytesText(meta.file_bytes)})`],
 			["single calls", this.detailText()], ["messages", this.messageText()], ["written by", `precedent ${meta.version}`]];
 		return [el("table", {}, el("tbody", {}, ...rows.filter((r) => r[1]).map(([k, v]) =>

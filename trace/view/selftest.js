@@ -36,6 +36,8 @@ class SelfTest {
 		this.whole();
 		this.problems();
 		this.tabs();
+		this.said();
+		this.touch();
 		this.clicks();
 		this.whole();
 	}
@@ -70,7 +72,7 @@ class SelfTest {
 	}
 	/* Share of each state in the known pixels of the rows. */
 	painted() {
-		const rows = this.tl.drawn.rows, w = this.tl.image.width, n = [0, 0, 0, 0];
+		const rows = this.tl.drawn.rows, w = this.tl.image.width, n = STATES.map(() => 0);
 		const colours = Array.from(this.tl.painter.solid);
 		let other = 0;
 		for (const r of rows)
@@ -132,7 +134,8 @@ class SelfTest {
 			return;
 		const i = meta.loops.reduce((b, l, k) => (l.share > meta.loops[b].share ? k : b), 0), l = meta.loops[i];
 		this.page.panels.open("loops");
-		const row = document.querySelectorAll("#sheet tbody tr")[i];
+		const order = this.page.panels.loopRows(), row = document.querySelectorAll("#sheet tbody tr")[order.findIndex((r) => r.i === i)];
+		this.out.loops_by_share = order.every((r, k) => !k || r.l.parent !== order[k - 1].l.parent || r.l.share <= order[k - 1].l.share);
 		row.click();
 		this.tl.frame();
 		this.out.loop = {chosen: this.tl.loop, expected: i, name: l.name, iterations: l.iterations, marks: l.marks,
@@ -167,6 +170,59 @@ class SelfTest {
 		this.out.problem.after = this.tl.problem;
 		this.page.input.leave();
 	}
+	/* A link leads back to what was shown. */
+	link() {
+		const {vp} = this, shown = () => [vp.t0, vp.t1, this.page.panels.current], before = shown();
+		this.page.link();
+		const hash = location.hash;
+		this.whole();
+		this.page.panels.open("overview");
+		this.page.fromHash();
+		this.settle();
+		this.out.link = {hash, before, after: shown()};
+	}
+	/* What is said of the window, of a function that is searched, and of the matrix. */
+	said() {
+		const shown = () => ORDER.map((s) => document.getElementById(`legend-${STATES[s]}`).textContent);
+		const {panels} = this.page, all = shown();
+		this.vp.setTime(meta.end * 0.5, meta.end * 0.501);
+		this.settle();
+		panels.open("window");
+		const calls = [...document.querySelectorAll(".t-window tbody tr")].reduce((n, tr) => n + Number(tr.cells[1].textContent.replace(/,/g, "")), 0);
+		this.out.window = {legend: shown(), all, calls, rows: document.querySelectorAll(".t-window tbody tr").length};
+		this.link();
+		this.whole();
+		panels.open("overview");
+		panels.search.value = "SEND";
+		panels.refresh();
+		this.out.search = [...document.querySelectorAll(".t-fns tbody tr")].map((tr) => tr.cells[0].textContent);
+		panels.search.value = "";
+		panels.open("messages");
+		this.out.matrix = document.querySelector(".matrix") ? document.querySelector(".matrix").textContent : "";
+		if (meta.problems.length) {
+			panels.open("problems");
+			const sheet = document.getElementById("sheet");
+			this.out.problems_fit = sheet.scrollWidth <= sheet.clientWidth;
+		}
+		const rank = meta.polls.length ? meta.polls[0][0] : 0;
+		this.out.states = [...document.querySelectorAll("#legend span")].map((e) => e.textContent);
+		this.out.unknown = this.page.card.spanParts({span: {kind: KIND_UNKNOWN, rank}}).map((e) => e.textContent).join("\n");
+	}
+	/* Two fingers that move apart. */
+	touch() {
+		const box = this.tl.canvas.getBoundingClientRect(), y = box.top + this.tl.top + 20, mid = box.left + this.tl.left + this.vp.w / 2;
+		const at = (id, x) => ({pointerId: id, pointerType: "touch", button: 0, clientX: x, clientY: y}), {input} = this.page;
+		this.whole();
+		this.tl.canvas.setPointerCapture = () => {};
+		input.down(at(11, mid - 50));
+		input.down(at(12, mid + 50));
+		input.move(at(12, mid + 150));
+		this.out.pinched = this.vp.span / meta.end;
+		input.up(at(11, mid - 50));
+		input.up(at(12, mid + 150));
+		delete this.tl.canvas.setPointerCapture;
+		this.whole();
+	}
 	tabs() {
 		this.out.tabs = {};
 		for (const [id] of this.page.panels.tabs) {
@@ -193,7 +249,9 @@ class SelfTest {
 		this.out.back = this.vp.whole;
 		document.dispatchEvent(new KeyboardEvent("keydown", {key: "?", bubbles: true}));
 		this.out.help = document.getElementById("keys").open;
-		if (this.out.help)
+		document.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape", bubbles: true, cancelable: true}));
+		this.out.help_closed = !document.getElementById("keys").open;
+		if (!this.out.help_closed)
 			document.getElementById("keys").close();
 		const bg = this.out.dark;
 		this.page.nextTheme();

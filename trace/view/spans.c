@@ -44,7 +44,7 @@ static void run_begin(struct run *u, uint64_t begin, uint64_t end, uint64_t know
 	buf_reset(&u->spans);
 }
 
-static void run_put(struct run *u, uint32_t kind, uint64_t t0, uint64_t t1)
+static void run_put(struct run *u, uint32_t kind, uint64_t t0, uint64_t t1, uint64_t late)
 {
 	if (!u->n) {
 		buf_put_sv(&u->spans, (int64_t)(t0 - u->begin));
@@ -55,29 +55,34 @@ static void run_put(struct run *u, uint32_t kind, uint64_t t0, uint64_t t1)
 	buf_put_uv(&u->spans, kind);
 	buf_put_uv(&u->spans, t0 - u->prev);
 	buf_put_uv(&u->spans, t1 > t0 ? t1 - t0 : 0);
+	if (late)
+		buf_put_uv(&u->spans, late);
 	u->prev = t1 > t0 ? t1 : t0;
 	u->n++;
 }
 
 static void run_add(struct run *u, const struct view *v, const struct timeline_span *s)
 {
+	uint64_t late;
+
 	u->any = true;
 	if (s->t0_ns > u->known_to)
-		run_put(u, VIEW_KIND_UNKNOWN, u->known_to, s->t0_ns);
+		run_put(u, VIEW_KIND_UNKNOWN, u->known_to, s->t0_ns, 0);
 	if (s->t1_ns > u->known_to)
 		u->known_to = s->t1_ns;
 	if (is_work(v, s))
 		return;
 	if (!u->first && s->event != TIMELINE_NO_EVENT)
 		u->first = s->event + 1;
-	run_put(u, kind_of(v, s), s->t0_ns, s->t1_ns);
+	late = view_late_of(v, s);
+	run_put(u, kind_of(v, s) + (late ? v->n_sig : 0), s->t0_ns, s->t1_ns, late);
 }
 
 /* Write the rank's spans. A rank without spans worked all the time. */
 static void run_flush(struct run *u, uint32_t rank, struct buf *out)
 {
 	if (u->any && u->known_to < u->end)
-		run_put(u, VIEW_KIND_UNKNOWN, u->known_to, u->end);
+		run_put(u, VIEW_KIND_UNKNOWN, u->known_to, u->end, 0);
 	if (u->any) {
 		buf_put_uv(out, rank);
 		buf_put_uv(out, u->n);

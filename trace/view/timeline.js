@@ -19,6 +19,7 @@ class Timeline {
 		this.columns = new EmbeddedSpans();
 		this.server = meta.served ? new ServerTiles(() => this.redraw(true)) : null;
 		this.messages = null;
+		this.pollers = pollers.map((p) => p[0]);
 		this.showArrows = true;
 		this.loop = -1;          /* selected */
 		this.problem = -1;       /* selected; of -1 all are shown */
@@ -42,7 +43,7 @@ class Timeline {
 		this.canvas.width = Math.round(this.width * dpr);
 		this.canvas.height = Math.round(this.height * dpr);
 		this.ctx.font = FONT;
-		this.left = 22 + Math.ceil(Math.max(...["all ranks", "problems", `rank ${meta.ranks - 1}`, meta.ranks > 64 ? `${meta.ranks}\u2013${meta.ranks}` : "",
+		this.left = 22 + Math.ceil(Math.max(...[`all ${RANK}s`, "problems", `${RANK} ${meta.ranks - 1}`, meta.ranks > 64 ? `${meta.ranks}\u2013${meta.ranks}` : "",
 			"12.345 s"].map((t) => this.ctx.measureText(t).width)));
 		this.loopTop = OVERVIEW_PX + 8;
 		this.problemTop = this.loopTop + this.loopRows * LOOP_PX + (this.loopRows ? 4 : 0);
@@ -130,18 +131,49 @@ class Timeline {
 		const rows = this.rows(), detail = this.findDetail(rows);
 		const levels = detail && detail.levels ? detail.levels : [this.base];
 		const edges = detail && detail.tiles ? null : levels.map((l) => this.edgesWithin(l, w));
+		const sum = this.windowShares = STATES.map(() => 0);
 		for (const row of rows) {
 			this.shares.fill(0);
 			if (detail && detail.tiles)
 				this.addSpans(detail.tiles, row, w);
 			else
 				levels.forEach((l, i) => this.addLevels(l, edges[i], row));
-			this.painter.row(this.pixels, w, row.y, row.h, this.shares);
+			for (let i = 0; i < w * 4; i++)
+				sum[i & 3] += this.shares[i] * row.n;
+			const polling = this.polling(row, this.shares, vp.t0, vp.t1);
+			if (polling)
+				sum[POLLING] += polling.reduce((a, b) => a + b, 0) * row.n;
+			this.painter.row(this.pixels, w, row.y, row.h, this.shares, polling);
 		}
 		this.drawn = {rows, detail};
 		this.dirty = false;
 		if (this.columns.waiting)
 			this.redraw(true);
+	}
+
+	/* Share of polling in each column of pixels, where `shares` leave time unknown; null if no rank of the row polls. Before its
+	 * first and after its last known state a rank does not poll. */
+	polling({rank, n, k, group}, shares, t0, t1) {
+		const i = firstAfter(this.pollers, this.pollers.length, rank - 1), j = firstAfter(this.pollers, this.pollers.length, rank + n - 1);
+		if (i === j || !meta.steps)
+			return null;
+		const sums = this.base.row(k, group), at = (step) => sums[4 * step] + sums[4 * step + 1] + sums[4 * step + 2] + sums[4 * step + 3];
+		const step = (share) => { /* the first step of whose end more than this share is known */
+			let lo = 0, hi = meta.steps;
+			while (lo < hi) {
+				const mid = (lo + hi) >> 1;
+				if (at(mid + 1) > share)
+					hi = mid;
+				else
+					lo = mid + 1;
+			}
+			return lo;
+		};
+		const w = shares.length / 4, px = (s) => (s * meta.end / meta.steps - t0) / (t1 - t0) * w, out = new Float32Array(w);
+		const from = Math.max(0, Math.floor(px(step(0)))), to = Math.min(w, Math.ceil(px(step(at(meta.steps) - 1e-4) + 1)));
+		for (let x = from; x < to; x++)
+			out[x] = Math.max(0, 1 - shares[4 * x] - shares[4 * x + 1] - shares[4 * x + 2] - shares[4 * x + 3]) * (j - i) / n;
+		return out;
 	}
 
 	/* Columns of pixels that these levels cover; columns of adjacent tiles do not overlap. */
@@ -237,11 +269,10 @@ class Timeline {
 		if (this.overview && this.overview.key === key)
 			return this.overview.image;
 		const image = new ImageData(w, h), shares = new Float32Array(w * 4);
-		if (meta.steps) {
-			const k = Math.ceil(Math.log2(Math.max(1, meta.ranks)));
+		const k = Math.ceil(Math.log2(Math.max(1, meta.ranks)));
+		if (meta.steps)
 			sharesOfLevels(this.base.row(k, 0), levelEdges(this.base, 0, meta.end, w), w, shares);
-		}
-		this.painter.row(new Uint32Array(image.data.buffer), w, 0, h, shares);
+		this.painter.row(new Uint32Array(image.data.buffer), w, 0, h, shares, this.polling({rank: 0, n: meta.ranks, k, group: 0}, shares, 0, meta.end));
 		this.overview = {key, image};
 		return image;
 	}
@@ -251,7 +282,7 @@ class Timeline {
 		c.putImageData(this.overviewImage(), Math.round(this.left * this.dpr), Math.round(4 * this.dpr));
 		c.fillStyle = css.dim;
 		c.textAlign = "right";
-		c.fillText("all ranks", this.left - 10, 4 + OVERVIEW_PX / 2);
+		c.fillText(`all ${RANK}s`, this.left - 10, 4 + OVERVIEW_PX / 2);
 		if (vp.whole || !meta.end)
 			return;
 		const a = this.left + vp.t0 / meta.end * vp.w, b = this.left + vp.t1 / meta.end * vp.w;
@@ -300,7 +331,7 @@ class Timeline {
 		const every = 2 ** Math.max(0, Math.ceil(Math.log2(LABEL_PX / (this.vp.rankPx * 2 ** this.vp.k))));
 		const label = (row) => {
 			const y = Math.max(this.top + 7, this.top + (row.y + row.h / 2) / this.dpr);
-			c.fillText(row.n > 1 ? `${row.rank}\u2013${row.rank + row.n - 1}` : `rank ${row.rank}`, this.left - 10, y);
+			c.fillText(row.n > 1 ? `${row.rank}\u2013${row.rank + row.n - 1}` : `${RANK} ${row.rank}`, this.left - 10, y);
 			return y;
 		};
 		const on = rows.find((row) => this.hover && this.hover.rank >= row.rank && this.hover.rank < row.rank + row.n);
@@ -328,7 +359,7 @@ class Timeline {
 			for (let i = firstAfter(r.b, r.n, Math.max(t0, tile.t0)); i < r.n && r.a[i] < Math.min(t1, tile.t1); i++) {
 				if (out.length === max)
 					return null;
-				out.push({tile, r, i, rank, kind: r.kind[i], state: r.state[i], a: r.a[i], b: r.b[i],
+				out.push({tile, r, i, rank, kind: r.kind[i], state: r.state[i], a: r.a[i], b: r.b[i], late: r.late[i],
 					event: r.first >= 0 ? r.first + i : -1});
 			}
 		}

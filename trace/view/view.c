@@ -19,11 +19,11 @@ struct view *view_create(const struct view_input *in, struct errbuf *err)
 	}
 	v->in = in;
 	v->n_ranks = timeline_n_ranks(in->timeline);
-	v->end_ns = timeline_end_ns(in->timeline);
-	if (view_dict_build(v, err) < 0 || view_stats_build(v, err) < 0) {
+	if (view_late_build(v, err) < 0 || view_dict_build(v, err) < 0 || view_stats_build(v, err) < 0) {
 		view_destroy(v);
 		return NULL;
 	}
+	v->end_ns = timeline_end_ns(in->timeline);
 	return v;
 }
 
@@ -80,6 +80,8 @@ int view_levels(struct view *v, uint32_t r0, uint32_t r1, uint64_t t0, uint64_t 
 		return err_set(err, "no memory");
 	for (uint32_t r = r0; r < r1 && rv == 0; r++) {
 		rv = timeline_levels(v->in->timeline, r, r + 1, t0, t1, n, share, err);
+		if (rv == 0)
+			view_late_levels(v, r, t0, t1, n, share);
 		for (uint32_t i = 0; i < n && rv == 0; i++)
 			put_cell(share[i], out);
 	}

@@ -62,6 +62,8 @@ struct view_input {
 	uint32_t loop_rank, n_loop, n_problem;
 	const struct view_loop *loop;
 	const struct view_problem *problem;
+	const char *const *ending; /* why a run did not reach MPI_Finalize, in words */
+	uint32_t n_ending;
 	/* approximate size of the page in bytes; levels and statistics come first, calls take the rest */
 	uint64_t budget;
 	bool served;              /* the page may ask its server for data */

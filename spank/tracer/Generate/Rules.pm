@@ -88,7 +88,7 @@ sub read_rules {
 			$r{name} = $1;
 			$r{counted} = $2;
 			$REASON{$2} or die "$file: $1: no reason '$2'\n";
-		} elsif ($text =~ /\G\s*(MPI_\w+)\s*\(([^)]*)\)\s*([A-Z]+)([^{}]*)\{([^}]*)\}/gc) {
+		} elsif ($text =~ /\G\s*((?:MPI|Precedent)_\w+)\s*\(([^)]*)\)\s*([A-Z]+)([^{}]*)\{([^}]*)\}/gc) {
 			@r{qw(name args class)} = ($1, [split_list($2)], $3);
 			parse_rule(\%r, $4, $5, "$file: $1");
 		} else {

@@ -242,7 +242,14 @@ sub inside_code {
 	}
 	my $scalar = sub { my ($p) = @_; my $a = $p ? arg($p->{expr}[0]) : undef; return $a && ($F || !$a->{pointer}) ? value($p->{expr}[0]) : 0 };
 	my $first = $reqs ? ($reqs->{expr}[1] ? value($reqs->{expr}[1]) : 1) : $scalar->($dst);
-	return (\@before, "(struct rec_inside){SPILL_CALL(FN_$R->{name}, " . $scalar->($tag) . "), $key, REC_PEERS($first, " . $scalar->($src) . ')}');
+	my ($high, $type) = ($scalar->($src), ', 0');
+	if ($R->{class} eq 'SEND') {
+		my ($count) = grep { $_->{kind} eq 'COUNT' } @p;
+		my ($datatype) = grep { $_->{kind} eq 'TYPE' } @p;
+		$high = 'REC_COUNT(' . $scalar->($count) . ')' if $count;
+		$type = ', HANDLE_KEY(' . handle($datatype->{expr}[0]) . ')' if $count && $datatype;
+	}
+	return (\@before, "(struct rec_inside){SPILL_CALL(FN_$R->{name}, " . $scalar->($tag) . "), $key, REC_PEERS($first, $high)$type}");
 }
 
 sub wait_code {
@@ -420,6 +427,12 @@ sub body_of_call {
 	return @body;
 }
 
+# Wrappers of the user's own functions come this way: see own.h.
+sub own_call {
+	return ('', 'if (level == OWN_LEVEL) {', "\tva_list ap;", '', "\tva_start(ap, level);",
+		"\town_call(va_arg(ap, const struct own_call *));", "\tva_end(ap);", "\treturn MPI_SUCCESS;", '}');
+}
+
 sub wrapper {
 	my ($rule, $proto, $lang, $symbol, $descriptors) = @_;
 	local $R = $rule;
@@ -438,6 +451,7 @@ sub wrapper {
 	my @body = ('struct rec_call c;');
 	push @body, $F ? "MPI_Fint own_ierr;" : "int rc;" unless $R->{first} || $F && $R->{silent};
 	push @body, '', $R->{first} ? body_of_first($pass) : body_of_call($pass);
+	splice @body, 2, 0, own_call() if $symbol eq 'MPI_Pcontrol';
 	s/\breal\b/real_$symbol/g for @body;
 	my @find = find_real($symbol, $decl, $pass);
 	if ($POLL) {
@@ -479,7 +493,7 @@ sub forms {
 sub wrappers_text {
 	my ($h, @rule) = @_;
 	my %wrapped;
-	my $text = "/* Generated from conf/trace.rules and mpi.h. */\n#include \"spank/tracer/wrap.h\"\n\n" .
+	my $text = "/* Generated from conf/trace.rules and mpi.h. */\n#include <stdarg.h>\n\n#include \"spank/tracer/own.h\"\n#include \"spank/tracer/wrap.h\"\n\n" .
 		"#define EXPORT __attribute__((visibility(\"default\")))\n";
 	for my $r (@rule) {
 		for my $name ($r->{name}, "$r->{name}_c") {

@@ -84,8 +84,8 @@ sub blamed_s {
     my $sum = 0;
     for my $c (@{$problem->{causes}}) {
         next if $c->{doing} ne 'computation before';
-        my ($place) = grep { my $own = $_->{begun} // $_; $own->{function} eq $c->{function} && $own->{site} eq $c->{site} } @{$problem->{places}};
-        my %there = map { $_ => 1 } $problem->{id} eq 'missing-progress' ? @culprits : $place ? @{$place->{ranks}} : ();
+        my @at = grep { my $own = $_->{begun} // $_; $own->{function} eq $c->{function} && $own->{site} eq $c->{site} } @{$problem->{places}};
+        my %there = map { $_ => 1 } $problem->{id} eq 'missing-progress' ? @culprits : map { @{$_->{ranks}} } @at;
         $sum += $c->{seconds_by_rank}{$_} for grep { $is{$_} && $there{$_} } keys %{$c->{seconds_by_rank}};
     }
     return $sum;

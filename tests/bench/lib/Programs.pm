@@ -50,6 +50,16 @@ my @programs = (
 		not_on => \@too_long, data => 'as above, 25,000 steps; 30 MB'},
 );
 
+# Programs of which no iteration is like another, for irregular.pl alone. They are traced and predicted on one machine.
+my @irregular = (
+	{name => 'openfoam', large => [qw(icoFoam -parallel)], files => \&openfoam_files, make => \&openfoam_make,
+		data => 'lid-driven cavity, 40^2 cells, 4,000 steps; the number of iterations of its solvers varies'},
+	{name => 'petsc', large => [qw(ex19 -da_refine 7 -snes_monitor_short -pc_type mg)], make => \&petsc_make,
+		data => 'driven cavity by Newton and multigrid, tutorial ex19 of SNES'},
+	{name => 'python', large => [qw(farm.py 4000)], files => \&python_files,
+		data => 'task farm of mpi4py, 4,000 tasks of random length'},
+);
+
 sub program_names { return map { $_->{name} } @programs }
 
 # As it is chosen: "ft-large", "lu-minutes".
@@ -65,7 +75,7 @@ sub named {
 
 sub program_of {
 	my ($name) = @_;
-	my ($p) = grep { $_->{name} eq $name } @programs;
+	my ($p) = grep { $_->{name} eq $name } @programs, @irregular;
 	return $p // die "no program '$name'\n";
 }
 
@@ -139,6 +149,54 @@ sub hpcc_files {
 	return {'hpccinf.txt' => $text};
 }
 
+# The first tutorial with a finer mesh and more steps. icoFoam reads its case from the directory that it is started in.
+sub openfoam_files {
+	my ($dir, $ranks) = @_;
+	my $case = '/usr/share/doc/openfoam-examples/examples/incompressible/icoFoam/cavity/cavity';
+	my %file = map { ($_ => slurp("$case/$_") || die "openfoam-examples is not installed\n") } qw(0/U 0/p constant/transportProperties
+		system/blockMeshDict system/controlDict system/fvSchemes system/fvSolution);
+	$file{'system/blockMeshDict'} =~ s/\(20 20 1\)/(40 40 1)/;
+	$file{'system/controlDict'} =~ s/^(deltaT\s+).*;/${1}0.0025;/m;
+	$file{'system/controlDict'} =~ s/^(endTime\s+).*;/${1}10;/m;
+	$file{'system/decomposeParDict'} = "FoamFile { version 2.0; format ascii; class dictionary; object decomposeParDict; }\n"
+		. "numberOfSubdomains $ranks;\nmethod simple;\nsimpleCoeffs { n ($ranks 1 1); delta 0.001; }\n";
+	make_path(map { "$dir/$_" } qw(0 constant system));
+	return \%file;
+}
+
+sub openfoam_make { return (['blockMesh'], [qw(decomposePar -force)]) }
+
+sub petsc_make {
+	my ($source) = reverse sort glob '/usr/share/petsc/*/share/petsc/examples/src/snes/tutorials/ex19.c';
+	die "the tutorials of PETSc are not installed\n" if !$source;
+	return [qw(mpicc.openmpi -O2 -o ex19), $source, split(' ', qx(pkg-config --cflags --libs petsc)), '-lm'];
+}
+
+sub python_files {
+	return {'farm.py' => <<'PY'};
+#!/usr/bin/python3
+# Rank 0 hands out tasks of random length, one at a time; the others work.
+import random
+import sys
+from mpi4py import MPI
+
+comm, status, tasks = MPI.COMM_WORLD, MPI.Status(), int(sys.argv[1])
+random.seed(1)
+if comm.rank == 0:
+    for task in range(tasks + comm.size - 1):
+        comm.recv(source=MPI.ANY_SOURCE, status=status)
+        comm.send(random.randint(1000, 60000) if task < tasks else None, dest=status.source)
+else:
+    result = 0
+    while True:
+        comm.send(result, dest=0)
+        length = comm.recv(source=0)
+        if length is None:
+            break
+        result = sum(i * i for i in range(length))
+PY
+}
+
 # ---- files ----
 
 sub slurp { open my $f, '<', $_[0] or return ''; local $/; return scalar <$f> }
@@ -181,7 +239,7 @@ sub furnish {
 		die "@$make failed: ", slurp($said) =~ s/.*\n(?=(?:.*\n){4})//sr, "\n" if $?;
 	}
 	owned($dir);
-	($cmd[0]) = -e $own ? "$dir/$cmd[0]" : grep { -x } map { "$_/$cmd[0]" } split /:/, $ENV{PATH} or die "$cmd[0] is not installed\n"; # emulators look at no PATH
+	($cmd[0]) = -e $own || -x "$dir/$cmd[0]" ? "$dir/$cmd[0]" : grep { -x } map { "$_/$cmd[0]" } split /:/, $ENV{PATH} or die "$cmd[0] is not installed\n"; # emulators look at no PATH
 	return @cmd;
 }
 

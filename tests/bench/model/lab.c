@@ -58,10 +58,10 @@ int lab_directory(char *dir, size_t size, struct errbuf *err)
 
 void lab_directory_remove(const char *dir)
 {
-	static const char *const names[] = {"model.c", "model.so"};
+	static const char *const names[] = {"model.c", "model.h", "model.so"};
 	char path[512];
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
 		unlink(path);
 	}

@@ -16,7 +16,7 @@ our @EXPORT = qw(libraries program_of skeleton_of run_both compile_with);
 
 # Each {name, programs, run: the launcher with its options, mpicc, runtime, replay}. MPICH only where it is installed.
 sub libraries {
-	my @limit = ('timeout', '--kill-after=5', patience(60));
+	my @limit = ('timeout', '--kill-after=5', patience(200));
 	my @all = ({name => 'Open MPI', programs => 'programs', run => [@limit, 'mpirun', '--oversubscribe', '--bind-to', 'none'],
 		    mpicc => 'mpicc', runtime => 'libprecedent_skel.a', replay => 'precedent-replay'});
 	push @all, {name => 'MPICH', programs => 'programs-mpich', run => [@limit, 'mpirun.mpich'], mpicc => 'mpicc.mpich',

@@ -37,12 +37,16 @@ $ENV{OMPI_ALLOW_RUN_AS_ROOT} = $ENV{OMPI_ALLOW_RUN_AS_ROOT_CONFIRM} = 1;
 # mpirun and each rank look for networks and devices that they do not use here: half of the time that a start takes.
 $ENV{OMPI_MCA_pml} //= 'ob1';
 $ENV{OMPI_MCA_btl} //= 'self,vader,tcp';
+# Open MPI 5 looks for IPv6 between processes of one machine and complains if there is none, and refuses more ranks than cores.
+$ENV{OMPI_MCA_btl_tcp_disable_family} //= 6;
+$ENV{PRTE_MCA_rmaps_default_mapping_policy} //= ':oversubscribe';
 $ENV{HWLOC_COMPONENTS} //= '-pci,-linuxio';
 # Tests run beside each other: a rank that polls without yielding takes the processor from the rank it waits for.
 $ENV{OMPI_MCA_mpi_yield_when_idle} //= 1;
 make_path("$dir/bin");
 spew("$dir/bin/scontrol", "#!/bin/sh\nexit 1\n"); # no Slurm, whatever this machine has
 chmod 0755, "$dir/bin/scontrol";
+$ENV{SLURM_CONF} = "$dir/slurm.conf"; # which does not exist
 $ENV{PATH} = "$dir/bin:$ENV{PATH}";
 delete @ENV{qw(PRECEDENT_TRACE PRECEDENT_TRACE_DIR PRECEDENT_TRACE_FILE)};
 spew($ENV{PRECEDENT_CONF}, "SpoolDir=$dir/spool\nStateDir=$dir/state\nListenHost=127.0.0.1\nListenPort=1\n");
@@ -71,10 +75,10 @@ sub patience {
 	return $seconds * $slower;
 }
 
-# precedent(ARGUMENTS...): {rc, out, err}; killed after 120 seconds (rc 124); several times that with sanitizers.
+# precedent(ARGUMENTS...): {rc, out, err}; killed after 300 seconds (rc 124); several times that with sanitizers.
 sub precedent {
 	my (@arguments) = @_;
-	return run_command('timeout', '--kill-after=5', patience(120), "$build/precedent", @arguments);
+	return run_command('timeout', '--kill-after=5', patience(300), "$build/precedent", @arguments);
 }
 
 # Path of tests/programs/NAME, which is built.

@@ -66,6 +66,7 @@ static void test_round_trip(void **state)
 	snprintf(joined, sizeof(joined), "precedent:1 act=probe | said by an operator | %s", text);
 	assert_int_equal(comment_parse(joined, &back), 0);
 	assert_int_equal(back.act, ACT_PREDICT);
+	assert_int_equal(back.task, COMMENT_NO_TASK);
 	assert_int_equal(back.mode, MODE_LIMIT);
 	assert_string_equal(back.key, KEY);
 	assert_string_equal(back.family, FAMILY);
@@ -73,6 +74,10 @@ static void test_round_trip(void **state)
 	assert_int_equal(back.limit_min, 4);
 	assert_string_equal(back.candidate, "slow:big");
 	assert_true(back.pred_s == 192 && back.lo_s == 185 && back.hi_s == 200);
+	c.task = 0;
+	comment_format(&c, text, sizeof(text));
+	assert_int_equal(comment_parse(text, &back), 0);
+	assert_int_equal(back.task, 0);
 	snprintf(joined, sizeof(joined), "%s | added later", text);
 	assert_int_equal(comment_parse(joined, &back), 0);
 	assert_int_equal(

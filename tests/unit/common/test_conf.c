@@ -40,6 +40,7 @@ static void test_defaults(void **state)
 	assert_int_equal(c.mode, MODE_OBSERVE);
 	assert_int_equal(c.n_candidates, 0);
 	assert_int_equal(c.policy, POLICY_EARLIEST);
+	assert_int_equal(c.message, MESSAGE_ALWAYS);
 	assert_true(conf_cost_for(&c, "fast") == 1);
 	assert_false(conf_places(&c));
 	assert_true(c.margin > 0.1499 && c.margin < 0.1501);
@@ -49,7 +50,7 @@ static void test_defaults(void **state)
 	assert_string_equal(c.store_file, "/var/lib/precedent/precedent.db");
 	assert_int_equal(c.retention_s, 90 * 86400);
 	assert_int_equal(c.listen_port, 6833);
-	assert_string_equal(c.listen_host, "localhost");
+	assert_string_equal(c.listen_host, "");
 	assert_string_equal(c.probe_account, "");
 	assert_string_equal(c.file, file_name);
 	conf_free(&c);
@@ -67,7 +68,7 @@ static void test_every_key(void **state)
 	    "Margin=0.25\nMinLimit = 00:01:30\nProbeBudget=2.5%\nProbeSeconds=2.5\n"
 	    "ProbeAccount=probes\nProbeQos=low\nSpoolDir=/shared/spool/\nScratchDir=/scratch/\nStateDir=/var/lib/p//\n"
 	    "Retention=4w\nPollInterval=2\nHeartbeatTimeout=1m\nListenPort=7000\nListenHost=ctl.example\n"
-	    "InstallDir=/opt/precedent\nPolicy=Cheapest\nLimitGuard=Raise\nCost.slow=0.25\ncost.slow:big&ssd = 2";
+	    "InstallDir=/opt/precedent\nPolicy=Cheapest\nMessage=Terminal\nLimitGuard=Raise\nEndAtAsked=YES\nCost.slow=0.25\ncost.slow:big&ssd = 2";
 	struct precedent_conf c;
 	struct errbuf err = {""};
 
@@ -101,6 +102,8 @@ static void test_every_key(void **state)
 	assert_string_equal(c.install_dir, "/opt/precedent");
 	assert_int_equal(c.policy, POLICY_CHEAPEST);
 	assert_int_equal(c.limit_guard, GUARD_RAISE);
+	assert_true(c.end_at_asked);
+	assert_int_equal(c.message, MESSAGE_TERMINAL);
 	assert_true(conf_cost_for(&c, "slow") == 0.25 && conf_cost_for(&c, "slow:other") == 0.25);
 	assert_true(conf_cost_for(&c, "slow:big&ssd") == 2 && conf_cost_for(&c, "slower") == 1);
 	assert_true(conf_places(&c)); /* on fast */
@@ -195,7 +198,9 @@ static void test_errors(void **state)
 	    {"nonsense\n", ":1: 'nonsense' is not key=value"},
 	    {"=x\n", "is not key=value"},
 	    {"Mode=off\n", "Mode: 'off' is not a mode"},
+	    {"EndAtAsked=maybe\n", "EndAtAsked: 'maybe' is not a choice: write yes or no"},
 	    {"LimitGuard=hard\n", "LimitGuard: 'hard' is not a limit guard: write auto, soft, overtime or raise"},
+	    {"Message=no\n", "Message: 'no' is not known: write always, terminal or never"},
 	    {"Policy=best\n", "Policy: 'best' is not a policy: write earliest, fastest or cheapest"},
 	    {"Cost.fast=0\n", "Cost.fast: '0' is not a number above 0"},
 	    {"Cost.fast=1x\n", "is not a number above 0"},
@@ -309,13 +314,44 @@ static void test_modes(void **state)
 	assert_int_equal(mode_parse("limits", &m), -1);
 }
 
+static void test_only(void **state)
+{
+	static const char *const bad[][2] = {{"Only=alice\n", "'alice' is not understood: write user:NAME"}, {"Only=user:\n", "not understood"},
+					     {"Only=user:a,,qos:b\n", "not understood"}, {"Only=group:a\n", "not understood"},
+					     {"Only=user:a b\n", "not understood"}};
+	const struct only_uids none = {NULL, NULL}, some = {" 1000 17 ", " 1000 1001 "};
+	struct precedent_conf c;
+	struct errbuf e;
+	char text[64];
+
+	(void)state;
+	assert_int_equal(load("Only = user:alice, Account:physics,qos:test\n", &c, &e), 0);
+	only_text(&c, text, sizeof(text));
+	assert_string_equal(text, "user:alice, account:physics, qos:test");
+	assert_true(only_admits(&c, &some, 17, NULL, NULL));
+	assert_false(only_admits(&c, &some, 7, NULL, NULL));
+	assert_false(only_admits(&c, &none, 17, "", ""));
+	assert_true(only_admits(&c, &none, 7, "Physics", NULL));
+	assert_true(only_admits(&c, &some, 1001, NULL, NULL)); /* its default account */
+	assert_false(only_admits(&c, &some, 1001, "chemistry", NULL));
+	assert_true(only_admits(&c, &none, 7, "chemistry", "test"));
+	conf_free(&c);
+	assert_int_equal(load("Only =\n", &c, &e), 0);
+	assert_true(only_admits(&c, &none, 7, NULL, NULL));
+	conf_free(&c);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(load(bad[i][0], &c, &e), -1);
+		assert_non_null(strstr(e.text, bad[i][1]));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_defaults),	     cmocka_unit_test(test_every_key),
 	    cmocka_unit_test(test_spool_quota), cmocka_unit_test(test_metrics), cmocka_unit_test(test_candidates_match), cmocka_unit_test(test_errors),
 	    cmocka_unit_test(test_not_text),	     cmocka_unit_test(test_which_file),
-	    cmocka_unit_test(test_example),	     cmocka_unit_test(test_modes),
+	    cmocka_unit_test(test_only), cmocka_unit_test(test_example),	     cmocka_unit_test(test_modes),
 	};
 	int fd, rv;
 

@@ -13,12 +13,14 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
@@ -182,6 +184,64 @@ static int deed_shm(char **a)
 	return 0;
 }
 
+/* Its own file can be locked, and a file outside only seems to be. Says so in the first argument, and waits for the second. */
+static int deed_lock(char **a)
+{
+	struct flock l = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	int fd = open(a[0], O_RDONLY), again = open(a[0], O_RDONLY);
+	char byte;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) || fcntl(fd, F_SETLK, &l) || fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = F_RDLCK}))
+		return 1;
+	if (a[1] && (write(STDOUT_FILENO, "", 1) != 1 || read(STDIN_FILENO, &byte, 1) != 1))
+		return 2;
+	return flock(again, LOCK_EX | LOCK_NB) ? 3 : 0;
+}
+
+/* An address that is changed while it is looked at, ever sooner, of a socket of the internet. */
+static struct sockaddr_storage changing;
+static struct sockaddr_in outside;
+static unsigned turns, turn; /* turn: to be changed when it is odd */
+
+static void *change(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		while (!(__atomic_load_n(&turn, __ATOMIC_ACQUIRE) & 1))
+			;
+		for (volatile unsigned i = 0; i < turns; i++)
+			;
+		memcpy(&changing, &outside, sizeof(outside));
+		__atomic_add_fetch(&turn, 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static int deed_change(char **a)
+{
+	static const struct sockaddr_un harmless = {.sun_family = AF_UNIX, .sun_path = "/dev/shm"};
+	struct sockaddr_storage peer;
+	pthread_t t;
+
+	outside = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(a[0])),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	if (pthread_create(&t, NULL, change, NULL))
+		return 1;
+	for (turns = 1u << 20; turns > 1000; turns -= turns / 100) {
+		int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+		memcpy(&changing, &harmless, sizeof(harmless));
+		__atomic_add_fetch(&turn, 1, __ATOMIC_RELEASE);
+		connect(fd, (struct sockaddr *)&changing, sizeof(harmless));
+		if (!getpeername(fd, (struct sockaddr *)&peer, &(socklen_t){sizeof(peer)}))
+			return 2;
+		close(fd);
+		while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) & 1)
+			;
+	}
+	return 0;
+}
+
 static int deed_privileges(char **a)
 {
 	(void)a;
@@ -200,6 +260,7 @@ static const struct {
 	{"rename", deed_rename}, {"chmod", deed_chmod}, {"exit", deed_exit}, {"read-only", deed_read_only},
 	{"signal", deed_signal}, {"sleep", deed_sleep}, {"kill", deed_kill}, {"connect", deed_connect},
 	{"datagram", deed_datagram}, {"unix", deed_unix}, {"own", deed_own}, {"shm", deed_shm}, {"privileges", deed_privileges},
+	{"lock", deed_lock}, {"change", deed_change},
 };
 
 static int do_deed(char **argv)
@@ -381,6 +442,60 @@ static void test_processes(void **state)
 	waitpid(child, NULL, 0);
 }
 
+/* The program holds a lock while another process of the user takes it. */
+static void test_locks(void **state)
+{
+	char path[128];
+	int fd, told[2], go[2], status;
+	pid_t child;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/old", other);
+	assert_int_equal(pipe(told) | pipe(go), 0);
+	child = fork();
+	if (!child) {
+		dup2(go[0], STDIN_FILENO);
+		dup2(told[1], STDOUT_FILENO);
+		close(told[0]);
+		close(told[1]);
+		close(go[1]);
+		_exit(run("lock", path, "wait"));
+	}
+	close(told[1]);
+	close(go[0]);
+	assert_int_equal(read(told[0], path + 100, 1), 1);
+	fd = open(path, O_RDWR);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET}), 0);
+	assert_int_equal(write(go[1], "", 1), 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	close(fd);
+	close(told[0]);
+	close(go[1]);
+	snprintf(path, sizeof(path), "%s/old", home);
+	assert_int_equal(run("lock", path, NULL), 3); /* a lock of its own file holds */
+}
+
+static void test_address_that_changes(void **state)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), rc;
+	struct sandbox s = {.network = true};
+	socklen_t n = sizeof(in);
+	char port[16];
+
+	(void)state;
+	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)) | listen(fd, 4) |
+			 getsockname(fd, (struct sockaddr *)&in, &n), 0);
+	snprintf(port, sizeof(port), "%u", ntohs(in.sin_port));
+	rc = run_in(&s, "change", port, NULL);
+	if (rc != 0 && (rc != -1 || !strstr(why.text, "it tries to connect to 127.0.0.1")))
+		fail_msg("%d, %s", rc, why.text);
+	assert_int_equal(accept(fd, NULL, NULL), -1);
+	close(fd);
+}
+
 static void test_privileges(void **state)
 {
 	(void)state;
@@ -498,7 +613,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_writes_are_private), cmocka_unit_test(test_writing_elsewhere_is_stopped),
 		cmocka_unit_test(test_network), cmocka_unit_test(test_sockets_of_files), cmocka_unit_test(test_processes),
-		cmocka_unit_test(test_privileges), cmocka_unit_test(test_shared_memory), cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_locks), cmocka_unit_test(test_address_that_changes), cmocka_unit_test(test_privileges), cmocka_unit_test(test_shared_memory), cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_join),
 	};
 	struct errbuf err;

@@ -47,6 +47,13 @@ static void test_soft(void **state)
 	d = run();
 	assert_false(wishes(d));
 	w.in.deadline = false;
+	w.in.time_limit_min = DURATION_UNSET;
+	w.doors[0].default_min = 60;
+	assert_int_equal(run().wish.limit_min, 4);
+	w.doors[0].default_min = DURATION_UNSET; /* MaxTime counts: slurmctld would lose it */
+	assert_false(wishes(run()));
+	w.in.time_limit_min = 120;
+	assert_int_equal(run().wish.limit_min, 4);
 	w.conf.limit_guard = GUARD_SOFT;
 	source.soft_works = false;
 	d = run();
@@ -182,6 +189,39 @@ static void test_off(void **state)
 	untouched(&d);
 }
 
+/* The site's choice, the user's instead of it, and whether standard error is a terminal. */
+static void test_told(void **state)
+{
+	static const struct {
+		enum conf_message site;
+		const char *user, *terminal;
+		bool told;
+	} cases[] = {
+	    {MESSAGE_ALWAYS, NULL, "0", true},	   {MESSAGE_TERMINAL, NULL, "1", true},	    {MESSAGE_TERMINAL, NULL, "0", false},
+	    {MESSAGE_TERMINAL, NULL, NULL, false}, {MESSAGE_NEVER, NULL, "1", false},	    {MESSAGE_NEVER, "always", "0", true},
+	    {MESSAGE_NEVER, "terminal", "1", true}, {MESSAGE_ALWAYS, "terminal", "0", false}, {MESSAGE_ALWAYS, "never", "1", false},
+	    {MESSAGE_NEVER, "nonsense", "1", false},
+	};
+	char user[64], terminal[64];
+	char *env[2];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct decision d;
+
+		snprintf(user, sizeof(user), "PRECEDENT_MESSAGE=%s", cases[i].user ? cases[i].user : "");
+		snprintf(terminal, sizeof(terminal), "SPANK_PRECEDENT_TERMINAL=%s", cases[i].terminal ? cases[i].terminal : "");
+		env[0] = cases[i].user ? user : NULL;
+		env[1] = cases[i].terminal ? terminal : NULL;
+		w.in.spank_env = env;
+		w.in.n_spank_env = 2;
+		w.conf.message = cases[i].site;
+		d = run();
+		assert_int_equal(d.act, ACT_PREDICT);
+		assert_int_equal(d.message[0] != '\0', cases[i].told);
+	}
+}
+
 static void test_first_run(void **state)
 {
 	struct decision d;
@@ -209,7 +249,15 @@ static void test_first_run(void **state)
 	assert_true(run().trace);
 	w.in.uid = 1000;
 	w.in.now += 1;
-	assert_true(run().trace);
+	d = run();
+	assert_true(d.trace);
+	assert_int_equal(comment_of(&d).task, COMMENT_NO_TASK);
+	/* Of an array the task of the least index is traced. */
+	w.in.uid = 1002;
+	w.in.array_inx = "8-20,4,6-7%2";
+	d = run();
+	assert_true(d.trace);
+	assert_int_equal(comment_of(&d).task, 4);
 }
 
 static void test_first_run_not_marked(void **state)
@@ -218,9 +266,9 @@ static void test_first_run_not_marked(void **state)
 
 	(void)state;
 	w.lookup_rv = 0;
-	w.in.submit_line = "sbatch --test-only job.sh";
+	w.in.test_only = true;
 	assert_true(run().trace);
-	w.in.submit_line = "sbatch job.sh";
+	w.in.test_only = false;
 	assert_true(run().trace); /* the trial did not set the mark */
 	w.in.uid = 1003;
 	source.heartbeat = NOW - 1000; /* no daemon would read the trace */
@@ -229,12 +277,32 @@ static void test_first_run_not_marked(void **state)
 	assert_string_equal(d.message, "");
 	source.heartbeat = NOW;
 	assert_true(run().trace);
-	w.conf.n_candidates = 0; /* no candidate to probe: no tracing */
+	w.conf.n_candidates = 0; /* it is probed where it ran */
 	w.in.uid = 1002;
+	assert_true(run().trace);
+}
+
+/* Others are left alone. Their --predict has no effect. */
+static void test_only(void **state)
+{
+	char *option[] = {(char[]){DECIDE_OPTION_VAR "=limit"}};
+	struct decision d;
+
+	(void)state;
+	w.conf.n_only = 1;
+	w.conf.only[0] = (struct conf_only){ONLY_ACCOUNT, "physics"};
+	w.in.spank_env = option;
+	w.in.n_spank_env = 1;
 	d = run();
+	assert_int_equal(d.act, ACT_NONE);
 	assert_false(d.trace);
-	assert_int_equal(d.act, ACT_OBSERVE);
 	assert_string_equal(d.message, "");
+	source.only.defaults = " 1000 ";
+	assert_int_equal(run().act, ACT_PREDICT);
+	w.in.account = "chemistry";
+	assert_int_equal(run().act, ACT_NONE);
+	w.in.account = "physics";
+	assert_int_equal(run().act, ACT_PREDICT);
 }
 
 static void test_states(void **state)
@@ -256,7 +324,14 @@ static void test_states(void **state)
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
 	assert_string_equal(d.message, "");
+	w.known.program.n_traces = 1; /* traced, and never again: no skeleton repeats it */
+	strcpy(w.known.program.reason, "probe on fast: 4 of 4 ranks use CUDA");
+	d = run();
+	assert_int_equal(d.act, ACT_OBSERVE);
+	assert_false(d.trace);
+	assert_string_equal(d.message, "precedent: no prediction: probe on fast: 4 of 4 ranks use CUDA; --predict=off to opt out");
 	w.known.program.retrace_at = NOW + 1;
+	assert_string_equal(run().message, "");
 	assert_false(run().trace);
 	w.known.program.retrace_at = NOW;
 	assert_true(run().trace);
@@ -276,7 +351,8 @@ static void test_estimates_refused(void **state)
 	assert_int_equal(d.act, ACT_OBSERVE);
 	assert_false(wishes(d));
 	assert_string_equal(d.message,
-			    "precedent: 00:07:40 on slow (00:07:20-00:08:00); --predict=off to opt out");
+			    "precedent: 00:07:40 on slow (00:07:20-00:08:00); none for fast: its estimate is too uncertain; "
+			    "--predict=off to opt out");
 	assert_string_equal(comment_of(&d).candidate, "");
 	w.known.estimates[0].e.mean_s = -1;
 	assert_string_equal(run().message, "");
@@ -291,7 +367,12 @@ static void test_not_a_candidate(void **state)
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
 	assert_false(wishes(d));
-	assert_non_null(strstr(d.message, "00:03:12 on fast"));
+	assert_string_equal(d.message, "precedent: 00:03:12 on fast (00:03:05-00:03:20), 00:07:40 on slow; none for gpu: it is no candidate; "
+				       "--predict=off to opt out");
+	strcpy(w.conf.candidates[w.conf.n_candidates].name, "gpu");
+	strcpy(w.conf.candidates[w.conf.n_candidates++].partition, "gpu");
+	assert_non_null(strstr(run().message, "; none for gpu: it has no estimate yet; "));
+	w.conf.n_candidates--;
 	add_estimate("gpu", 50, 49, 51); /* from its own history */
 	d = run();
 	assert_int_equal(d.act, ACT_PREDICT);
@@ -452,9 +533,7 @@ static void test_array_index_is_not_identity(void **state)
 
 	(void)state;
 	w.lookup_rv = 0;
-	w.in.submit_line = "sbatch --array=1-5 job.sh";
 	a = run();
-	w.in.submit_line = "sbatch --array=6-9 job.sh";
 	b = run();
 	assert_string_equal(a.id.key, b.id.key);
 }
@@ -531,9 +610,10 @@ int main(void)
 	    T(test_partition_limit),
 	    T(test_modes),
 	    T(test_off),
+	    T(test_told),
 	    T(test_first_run),
 	    T(test_first_run_not_marked),
-	    T(test_states),
+	    T(test_only), T(test_states),
 	    T(test_estimates_refused),
 	    T(test_not_a_candidate),
 	    T(test_several_partitions),

@@ -4,6 +4,7 @@
  * to a descriptor, and that any fault leaves the descriptor unchanged byte for byte.
  */
 #include "predictor/store/limits.h"
+#include "common/slurm_compat.h"
 #include "tests/unit/submit_world.h"
 
 static void test_symbols(void **state)
@@ -24,6 +25,12 @@ static void test_first(void **state)
 	char *msg = NULL;
 
 	(void)state;
+	/* "sbatch --test-only" is no run: the submission after it is the first */
+	new_job(&d);
+	d.alloc_sid = NO_VAL;
+	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+	x_free((void **)&msg);
+	free_job(&d);
 	new_job(&d);
 	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
 	assert_non_null(strstr(msg, "precedent: first run of this job: it is traced"));
@@ -138,7 +145,8 @@ static void test_known(void **state)
 	assert_string_equal(d.partition, "fast");
 	assert_non_null(strstr(d.admin_comment, "by ops | precedent:1 act=predict mode=limit"));
 	assert_non_null(strstr(msg, "limit will be 00:04:00 (you asked 02:00:00)"));
-	assert_int_equal(d.env_size, 2);
+	assert_int_equal(d.env_size, 3);
+	assert_string_equal(d.environment[2], INJECT_LIMITS "=120:4");
 	x_free((void **)&msg);
 	free_job(&d);
 }
@@ -231,202 +239,6 @@ static void test_overtime(void **state)
 	guard = "raise";
 }
 
-/* Both partitions could start a job of two nodes and 1000 MiB at once. */
-static void make_waits(const char *key)
-{
-	static const char *const candidates[] = {"fast", "slow"};
-	struct place_shape shape = {.nodes = 2, .tasks = 2, .memory = 1000, .used = 1};
-	struct store *s = writer();
-
-	shape.id = place_shape_id(&shape);
-	ok(store_shape_put(s, &shape, &err));
-	ok(store_program_shape(s, key, shape.id, &err));
-	for (int i = 0; i < 2; i++) {
-		struct place_wait w = {.shape = shape.id, .limit_min = 15, .used = 1, .asked = time(NULL), .answer = PLACE_KNOWN};
-
-		strcpy(w.candidate, candidates[i]);
-		ok(store_wait_want(s, &w, &err));
-		ok(store_wait_put(s, &w, &err));
-	}
-	store_close(s);
-}
-
-static void learn_places(void)
-{
-	char key[IDENTITY_KEY_LEN + 1];
-
-	learn(key);
-	make_waits(key);
-	write_conf("place");
-	reload();
-}
-
-static void pin_nodes(job_desc_msg_t *d)
-{
-	d->req_nodes = "fast1";
-}
-
-static void pin_without(job_desc_msg_t *d)
-{
-	d->exc_nodes = "slow1";
-}
-
-static void pin_reservation(job_desc_msg_t *d)
-{
-	d->reservation = "week";
-}
-
-static void pin_cluster(job_desc_msg_t *d)
-{
-	d->clusters = "other";
-}
-
-static void ask_gpu(job_desc_msg_t *d)
-{
-	d->tres_per_node = "gres:gpu:1";
-}
-
-static void ask_licence(job_desc_msg_t *d)
-{
-	d->licenses = "matlab";
-}
-
-static void ask_memory(job_desc_msg_t *d)
-{
-	d->pn_min_memory = 64000;
-}
-
-static void ask_alone(job_desc_msg_t *d)
-{
-	d->shared = JOB_SHARED_NONE;
-}
-
-static void ask_qos(job_desc_msg_t *d)
-{
-	d->qos = "high";
-}
-
-static void ask_account(job_desc_msg_t *d)
-{
-	d->account = "other";
-}
-
-static void begin_later(job_desc_msg_t *d)
-{
-	d->begin_time = time(NULL) + 3600;
-}
-
-static void depend(job_desc_msg_t *d)
-{
-	d->dependency = "afterok:17";
-}
-
-static void hold(job_desc_msg_t *d)
-{
-	d->priority = 0;
-}
-
-static void many(job_desc_msg_t *d)
-{
-	d->array_inx = "1-100";
-}
-
-static void het_part(job_desc_msg_t *d)
-{
-	d->het_job_offset = 1;
-}
-
-static void try_only(job_desc_msg_t *d)
-{
-	d->submit_line = "sbatch --test-only job.sh";
-}
-
-static void one_task(job_desc_msg_t *d)
-{
-	d->array_inx = "7";
-}
-
-static void its_memory(job_desc_msg_t *d)
-{
-	d->pn_min_memory = 1000;
-}
-
-/* Other requests of a job that names no partition, and whether the job is placed. */
-static void test_place_asks(void **state)
-{
-	static const struct {
-		void (*ask)(job_desc_msg_t *d);
-		bool placed;
-	} asks[] = {{pin_nodes, false},	  {pin_without, false}, {pin_reservation, false}, {pin_cluster, false},
-		    {ask_gpu, false},	  {ask_licence, false}, {ask_memory, false},	  {ask_alone, false},
-		    {ask_qos, false},	  {ask_account, false}, {begin_later, false},	  {depend, false},
-		    {hold, false},	  {many, false},	{het_part, false},	  {try_only, false},
-		    {one_task, true},	  {its_memory, true}};
-
-	(void)state;
-	learn_places();
-	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
-		job_desc_msg_t d;
-		char *msg = NULL;
-
-		new_job(&d);
-		x_free((void **)&d.partition);
-		asks[i].ask(&d);
-		assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
-		if (asks[i].placed != (d.partition != NULL))
-			fail_msg("request %zu: sent to %s", i, d.partition ? d.partition : "nowhere");
-		x_free((void **)&msg);
-		free_job(&d);
-	}
-}
-
-static void test_place(void **state)
-{
-	char *msg = NULL;
-	job_desc_msg_t d;
-
-	(void)state;
-	learn_places();
-	new_job(&d);
-	x_free((void **)&d.partition);
-	msg = x_strdup("from another plugin");
-	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
-	assert_string_equal(d.partition, "slow");
-	assert_int_equal(d.time_limit, 120);
-	assert_non_null(strstr(d.admin_comment, " wish=2 limit=- "));
-	assert_int_equal(strncmp(msg, "from another plugin\nprecedent: 00:01:40 on slow", 47), 0);
-	x_free((void **)&msg);
-	free_job(&d);
-}
-
-/* A partition that changed after the look may be closed: this counts at once, not at the plugin's next check. */
-static void test_place_changed(void **state)
-{
-	static const struct {
-		time_t changed;
-		bool placed;
-	} times[] = {{DOORS_SEEN - 1, true}, {DOORS_SEEN, false}, {DOORS_SEEN + 1, false}, {DOORS_SEEN - 1, true}};
-
-	(void)state;
-	learn_places();
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-		job_desc_msg_t d;
-		char *msg = NULL;
-
-		last_part_update = times[i].changed;
-		new_job(&d);
-		x_free((void **)&d.partition);
-		assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
-		assert_int_equal(d.partition != NULL, times[i].placed);
-		/* The job is still predicted. */
-		assert_non_null(strstr(d.admin_comment, " act=predict "));
-		assert_int_equal(strstr(d.admin_comment, "/changed") == NULL, times[i].placed);
-		x_free((void **)&msg);
-		free_job(&d);
-	}
-	last_part_update = 0;
-}
-
 /* Everything that the plugin may write, before and after. */
 static void assert_unchanged(job_desc_msg_t *d, uint32_t uid)
 {
@@ -456,7 +268,7 @@ static void test_off(void **state)
 
 static void test_inherited_mark(void **state)
 {
-	static const char *const env[] = {INJECT_MARK "=1", "A=b"};
+	static const char *const env[] = {INJECT_MARK "=1", INJECT_LIMITS "=9:1"};
 	char key[IDENTITY_KEY_LEN + 1], *msg = NULL;
 	job_desc_msg_t d;
 
@@ -468,6 +280,7 @@ static void test_inherited_mark(void **state)
 	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
 	assert_int_equal(d.env_size, 2);
 	assert_string_equal(d.environment[0], INJECT_MARK "=0");
+	assert_string_equal(d.environment[1], INJECT_LIMITS "=120:4");
 	x_free((void **)&msg);
 	free_job(&d);
 	/* An unknown job that already has a mark gets no second mark. */
@@ -478,6 +291,7 @@ static void test_inherited_mark(void **state)
 	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
 	assert_int_equal(d.env_size, 2);
 	assert_string_equal(d.environment[0], INJECT_MARK "=1");
+	assert_string_equal(d.environment[1], INJECT_LIMITS "=");
 	x_free((void **)&msg);
 	free_job(&d);
 }
@@ -624,11 +438,26 @@ static void test_notices(void **state)
 }
 
 /* A limit that somebody changes is his: a time_min of ours goes in the same request, as slurmctld would refuse it. */
-static void test_modify_soft_limit(void **state)
+/* In the store: 7 with a time_min, 8 with a short limit, 9 with a wish. */
+static void changed_jobs(void)
 {
 	static const struct store_limit ours = {.jobid = 7, .asked_min = 120, .wish_min = 4, .set_min = 4, .soft = true},
 					short_limit = {.jobid = 8, .asked_min = 120, .wish_min = 4, .set_min = 60},
 					waits = {.jobid = 9, .asked_min = 120, .wish_min = 4, .set_min = DURATION_UNSET, .soft = true};
+	char key[IDENTITY_KEY_LEN + 1];
+	struct store *s;
+
+	write_conf("limit");
+	learn(key);
+	s = writer();
+	ok(store_limit_put(s, &ours, &err));
+	ok(store_limit_put(s, &short_limit, &err));
+	ok(store_limit_put(s, &waits, &err));
+	store_close(s);
+}
+
+static void test_modify_soft_limit(void **state)
+{
 	static const struct {
 		uint32_t job_id, time_limit, time_min, want;
 		char *text;
@@ -637,22 +466,15 @@ static void test_modify_soft_limit(void **state)
 	    {8, 3, NO_VAL, NO_VAL, NULL},      {9, 3, NO_VAL, NO_VAL, NULL},      {10, 3, NO_VAL, NO_VAL, NULL},
 	    {NO_VAL, 3, NO_VAL, 0, "7_3"},     {NO_VAL, 3, NO_VAL, 0, "7"},       {NO_VAL, 3, NO_VAL, NO_VAL, "x"},
 	};
-	char key[IDENTITY_KEY_LEN + 1], *msg = NULL;
-	struct store *s;
+	char *msg = NULL;
 
 	(void)state;
-	write_conf("limit");
-	learn(key);
-	s = writer();
-	ok(store_limit_put(s, &ours, &err));
-	ok(store_limit_put(s, &short_limit, &err));
-	ok(store_limit_put(s, &waits, &err));
-	store_close(s);
+	changed_jobs();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		job_desc_msg_t d;
 
 		x_init(&d);
-		d.job_id = cases[i].job_id;
+		COMPAT_JOB_ID(&d) = cases[i].job_id;
 		d.job_id_str = cases[i].text;
 		d.time_limit = cases[i].time_limit;
 		d.time_min = cases[i].time_min;
@@ -661,6 +483,114 @@ static void test_modify_soft_limit(void **state)
 			fail_msg("case %zu: time_min is %u", i, d.time_min);
 		assert_int_equal(d.time_limit, cases[i].time_limit);
 	}
+}
+
+/* Slurm's protocol lets a user send lists of strings with NULL among them. */
+static void test_null_strings(void **state)
+{
+	static char *holes[] = {"job.sh", NULL, "x", NULL};
+	job_desc_msg_t d;
+	char *msg = NULL;
+
+	(void)state;
+	new_job(&d);
+	d.argv = holes;
+	d.argc = 4;
+	d.spank_job_env = holes;
+	d.spank_job_env_size = 4;
+	x_free((void **)&d.environment[0]);
+	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+	assert_non_null(strstr(d.admin_comment, "act=trace"));
+	x_free((void **)&msg);
+	free_job(&d);
+}
+
+/* Numbers and texts as no sbatch sends them, changed by job_modify too. */
+static void test_hostile_descriptors(void **state)
+{
+	static const uint32_t numbers[] = {0, 1, 2, 120, NO_VAL - 1, NO_VAL, INFINITE, 0x80000000, 0xffff};
+	static const char *const texts[] = {"", ",", "fast", "slow,fast", "\033[2J", "0-4294967295:0%0", "precedent:1 act=probe", "\xff\xfe"};
+	const uint32_t n = sizeof(numbers) / sizeof(*numbers), m = sizeof(texts) / sizeof(*texts);
+	job_desc_msg_t d;
+	char *msg;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2000; i++) {
+		uint32_t r = i * 2654435761u;
+		uint32_t *const fields[] = {&d.time_limit, &d.time_min,  &d.min_nodes, &d.max_nodes, &d.num_tasks,
+					    &d.min_cpus,   &d.priority,  &d.argc,      &COMPAT_JOB_ID(&d), &d.het_job_offset};
+
+		msg = NULL;
+		new_job(&d);
+		for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++, r = r * 1103515245u + 12345)
+			if (fields[k] != &d.argc || numbers[(r >> 16) % n] < 3 || numbers[(r >> 16) % n] == NO_VAL)
+				*fields[k] = numbers[(r >> 16) % n];
+		x_free((void **)&d.partition);
+		d.partition = x_strdup(texts[(r >> 8) % m]);
+		d.features = x_strdup(texts[(r >> 12) % m]);
+		d.admin_comment = x_strdup(texts[(r >> 16) % m]);
+		d.array_inx = (char *)(uintptr_t)texts[(r >> 20) % m];
+		d.job_id_str = (char *)(uintptr_t)texts[(r >> 24) % m];
+		d.warn_signal = d.warn_time = d.mail_type = (uint16_t)numbers[r % n];
+		d.begin_time = d.deadline = (time_t)numbers[(r >> 4) % n];
+		assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+		assert_true(!msg || !strchr(msg, '\033'));
+		assert_int_equal(p_modify(&d, NULL, 1000, &msg), SLURM_SUCCESS);
+		x_free((void **)&msg);
+		free_job(&d);
+	}
+}
+
+/* A shortened job takes its user's limit along to another partition, QOS or account. */
+static void test_modify_place(void **state)
+{
+	static const struct {
+		uint32_t job_id, time_limit, want;
+		char *partition, *qos, *account;
+	} cases[] = {
+	    {8, NO_VAL, 120, "slow", NULL, NULL},	{8, NO_VAL, 120, NULL, "brief", NULL},
+	    {8, NO_VAL, 120, NULL, NULL, "science"},	{8, 30, 30, "slow", NULL, NULL},
+	    {8, NO_VAL, NO_VAL, NULL, NULL, NULL},	{7, NO_VAL, NO_VAL, "slow", NULL, NULL},
+	    {9, NO_VAL, NO_VAL, "slow", NULL, NULL},	{10, NO_VAL, NO_VAL, "slow", "brief", "science"},
+	};
+	char *msg = NULL;
+
+	(void)state;
+	changed_jobs();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		job_desc_msg_t d;
+
+		x_init(&d);
+		COMPAT_JOB_ID(&d) = cases[i].job_id;
+		d.time_limit = cases[i].time_limit;
+		d.partition = cases[i].partition;
+		d.qos = cases[i].qos;
+		d.account = cases[i].account;
+		assert_int_equal(p_modify(&d, NULL, 1000, &msg), SLURM_SUCCESS);
+		if (d.time_limit != cases[i].want || d.time_min != NO_VAL)
+			fail_msg("case %zu: time_limit is %u, time_min %u", i, d.time_limit, d.time_min);
+	}
+}
+
+/* slurmctld may take an errno that is left for its own. */
+static void test_errno(void **state)
+{
+	job_desc_msg_t d;
+	char *msg = NULL;
+
+	(void)state;
+	changed_jobs();
+	break_missing();
+	for (int i = 0; i < 2; i++) {
+		p_fini(); /* the files are looked at anew */
+		new_job(&d);
+		d.partition = x_strdup("slow");
+		errno = 0;
+		assert_int_equal(i ? p_modify(&d, NULL, 1000, &msg) : p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+		assert_int_equal(errno, 0);
+		free_job(&d);
+	}
+	assert_int_equal(p_init(), SLURM_SUCCESS);
 }
 
 static void test_modify(void **state)
@@ -677,54 +607,15 @@ static void test_modify(void **state)
 	free_job(&d);
 }
 
-/* build/tests/unit/plugin/test_job_submit -> build/job_submit_precedent.so */
-static void *load_plugin(void)
-{
-	char path[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 64);
-
-	if (n < 0)
-		return NULL;
-	path[n] = '\0';
-	for (int i = 0; i < 4; i++) {
-		char *slash = strrchr(path, '/');
-
-		if (!slash)
-			return NULL;
-		*slash = '\0';
-	}
-	strcat(path, "/job_submit_precedent.so");
-	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-}
-
-static bool load(void)
-{
-	void *slurm = dlopen("libslurm.so", RTLD_NOW | RTLD_GLOBAL);
-
-	if (!slurm)
-		return false;
-	*(void **)&x_strdup = dlsym(slurm, "slurm_xstrdup");
-	*(void **)&x_calloc = dlsym(slurm, "slurm_xcalloc");
-	*(void **)&x_free = dlsym(slurm, "slurm_xfree");
-	*(void **)&x_init = dlsym(slurm, "slurm_init_job_desc_msg");
-	plugin = load_plugin();
-	if (!plugin || !x_strdup || !x_calloc || !x_free || !x_init)
-		return false;
-	*(void **)&p_init = dlsym(plugin, "init");
-	*(void **)&p_fini = dlsym(plugin, "fini");
-	*(void **)&p_submit = dlsym(plugin, "job_submit");
-	*(void **)&p_modify = dlsym(plugin, "job_modify");
-	return p_init && p_fini && p_submit && p_modify;
-}
-
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    T(test_symbols), T(test_first),	     T(test_untraced), T(test_known), T(test_overtime),  T(test_index), T(test_place), T(test_place_asks), T(test_place_changed),
+	    T(test_symbols), T(test_first),	     T(test_untraced), T(test_known), T(test_overtime),  T(test_index),
 	    T(test_off),     T(test_inherited_mark), T(test_probe),  T(test_interactive),
-	    T(test_faults),  T(test_notices),	     T(test_modify), T(test_modify_soft_limit),
+	    T(test_faults),  T(test_notices),	     T(test_modify), T(test_modify_soft_limit), T(test_modify_place), T(test_errno),
+	    T(test_null_strings), T(test_hostile_descriptors),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

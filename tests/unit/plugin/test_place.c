@@ -261,7 +261,7 @@ static void test_place_burst(void **state)
 	w.waits[1].wait_s = 0;
 	w.in.now = NOW + 1;
 	goes_to("slow");
-	w.in.submit_line = "sbatch --test-only job.sh";
+	w.in.test_only = true;
 	stays();
 }
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The environment that the task side sets, and the spool directories, also if other files were there before. */
 #include <errno.h>
+#include <linux/openat2.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -106,6 +109,26 @@ static void test_strip(void **state)
 	assert_int_equal(inject_preload_strip("/x.so", out, 0), -1);
 }
 
+static void test_agent(void **state)
+{
+	char out[128];
+	(void)state;
+	assert_int_equal(inject_agent(LIB, "/s/1/2", NULL, out, sizeof(out)), 0);
+	assert_string_equal(out, "/p/lib/precedent/precedent-agent " LIB " /s/1/2 -");
+	assert_true(inject_is_agent(out));
+	assert_int_equal(inject_agent(LIB, "/s/1/2", "/l/1-2", out, sizeof(out)), 0);
+	assert_string_equal(out, "/p/lib/precedent/precedent-agent " LIB " /s/1/2 /l/1-2");
+	assert_int_equal(inject_agent(LIB, "/s/1/2", "/l/1-2", out, strlen(out)), -1);
+	assert_int_equal(inject_agent(LIB, "/s x/1/2", NULL, out, sizeof(out)), -1);
+	assert_int_equal(inject_agent(LIB, "/s=x/1/2", NULL, out, sizeof(out)), -1);
+	assert_int_equal(inject_agent(LIB, "/s/1/2", "/l\"", out, sizeof(out)), -1);
+	assert_int_equal(inject_agent(LIB, "/s/1/2", NULL, out, 8), -1);
+	assert_true(inject_is_agent("precedent-agent"));
+	assert_false(inject_is_agent("/p/not-precedent-agent x"));
+	assert_false(inject_is_agent("/usr/bin/env precedent-agent"));
+	assert_false(inject_is_agent(""));
+}
+
 static void test_launch_daemons(void **state)
 {
 	(void)state;
@@ -145,20 +168,68 @@ static void test_scripts_with_own_preload(void **state)
 	assert_true(inject_script_objects(path));
 	write_file(path, "mpirun --mca mca_base_env_list A=1 ./app\n", 0600);
 	assert_true(inject_script_objects(path));
+	write_file(path, "prterun --prtemca odls_base_exec_agent gdb ./app\n", 0600);
+	assert_true(inject_script_objects(path));
 	assert_int_equal(unlink(path), 0);
 	assert_false(inject_script_objects(path));
 	assert_false(inject_script_objects(spool));
 	assert_false(inject_script_objects(NULL));
 }
 
+/* Lines that print the variable, and lines that set it or may set it. */
+static void test_scripts_that_print_preload(void **state)
+{
+	static const char *const prints[] = {
+	    "echo $LD_PRELOAD",
+	    "echo \"LD_PRELOAD=${LD_PRELOAD:-none}\"",
+	    "env | grep LD_PRELOAD",
+	    "env | grep -E 'LD_PRELOAD|PATH' | sort",
+	    "  # LD_PRELOAD=/x.so",
+	    "[ -n \"$LD_PRELOAD\" ] && printf 'LD_PRELOAD is %s\\n' \"$LD_PRELOAD\"; true",
+	    "if [ $LD_PRELOAD ]; then :; fi",
+	    "printenv LD_PRELOAD",
+	};
+	static const char *const sets[] = {
+	    "export LD_PRELOAD=$LD_PRELOAD:/x.so",
+	    "echo $LD_PRELOAD; LD_PRELOAD=/x.so mpirun ./app",
+	    ": ${LD_PRELOAD:=/x.so}",
+	    ": ${LD_PRELOAD=/x.so}",
+	    "eval $(echo LD_PRELOAD=/x.so)",
+	    "eval `echo LD_PRELOAD=/x.so`",
+	    "echo export LD_PRELOAD=/x.so >env.sh; . ./env.sh",
+	    "echo LD_PRELOAD=/x.so | sh",
+	    "source <(grep LD_PRELOAD env.sh)",
+	    "mpirun -x LD_PRELOAD ./app",
+	    "setenv LD_PRELOAD /x.so",
+	    "os.environ['LD_PRELOAD'] = '/x.so'",
+	    "v=LD_PRELOAD; export $v=/x.so",
+	};
+	const char *path = below("script");
+	char text[256];
+	(void)state;
+	for (size_t i = 0; i < sizeof(prints) / sizeof(prints[0]) + sizeof(sets) / sizeof(sets[0]); i++) {
+		bool set = i >= sizeof(prints) / sizeof(prints[0]);
+		const char *line = set ? sets[i - sizeof(prints) / sizeof(prints[0])] : prints[i];
+		snprintf(text, sizeof(text), "#!/bin/sh\n%s\nmpirun ./app", line);
+		write_file(path, text, 0600);
+		if (inject_script_objects(path) != set)
+			fail_msg("%s", line);
+	}
+	assert_int_equal(unlink(path), 0);
+}
+
 static void test_library(void **state)
 {
 	struct errbuf err;
 	char *path = below("lib.so"), *spaced = below("a lib.so"), *beside = below("libprecedent_trace_mpich.so");
+	char *agent = below(INJECT_AGENT_NAME);
 	(void)state;
 	assert_int_equal(inject_check_library(path, &err), -1);
 	assert_non_null(strstr(err.text, strerror(ENOENT)));
 	write_file(path, "x", 0644);
+	assert_int_equal(inject_check_library(path, &err), -1);
+	assert_non_null(strstr(err.text, "precedent-agent"));
+	write_file(agent, "x", 0755);
 	assert_int_equal(inject_check_library(path, &err), 0);
 	write_file(beside, "x", 0644);
 	assert_int_equal(inject_check_library(path, &err), 0);
@@ -175,6 +246,7 @@ static void test_library(void **state)
 	assert_int_equal(inject_check_library(NULL, &err), -1);
 	unlink(path);
 	unlink(spaced);
+	unlink(agent);
 }
 
 static void assert_dir(const char *path, uid_t uid, gid_t gid, mode_t mode)
@@ -369,8 +441,11 @@ static void test_nodes(void **state)
 	/* A file without its end, a link, a directory that other users may write to. */
 	write_file(mark, LIB, 0644);
 	assert_int_equal(nodes_check(spool, "n1", LIB, &err), -1);
+	/* A node whose version has no exec agent. */
+	write_file(mark, LIB "\n", 0644);
+	assert_int_equal(nodes_check(spool, "n1", LIB, &err), -1);
 	unlink(mark);
-	write_file(below("n1"), LIB "\n", 0644);
+	write_file(below("n1"), LIB " " INJECT_AGENT_NAME "\n", 0644);
 	assert_int_equal(symlink("../n1", mark), 0);
 	assert_int_equal(nodes_check(spool, "n1", LIB, &err), -1);
 	unlink(mark);
@@ -397,13 +472,88 @@ static int teardown(void **state)
 	return rmdir(spool);
 }
 
+/* In a child, which has mounts of its own. Returns 0 if root does not go into the file system of a user. */
+static int enter_mount(const char *place)
+{
+	struct open_how how = {0};
+	struct errbuf err;
+
+	/* Before Linux 5.6, and under older valgrind, there is no openat2, and a mount is not seen. */
+	if (syscall(SYS_openat2, -1, "", &how, sizeof(how)) < 0 && errno == ENOSYS)
+		return 77;
+	if (unshare(CLONE_NEWNS) || mount("none", "/", "none", MS_REC | MS_PRIVATE, ""))
+		return 77;
+	if (mount("none", place, "tmpfs", 0, "mode=0700") || chown(place, STRANGER, 777))
+		return 1;
+	return inject_spool_user(spool, STRANGER, &err) != -1 || !strstr(err.text, strerror(EXDEV)) ? 2 : 0;
+}
+
+static void test_spool_mounted(void **state)
+{
+	char *place = below("4242");
+	struct errbuf err;
+	int status;
+	pid_t child;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("# test_spool_mounted: needs root\n");
+		return;
+	}
+	assert_int_equal(inject_spool_user(spool, STRANGER, &err), 0);
+	child = fork();
+	if (!child)
+		_exit(enter_mount(place));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WEXITSTATUS(status) != 77)
+		assert_int_equal(status, 0);
+	assert_int_equal(rmdir(place), 0);
+}
+
+static void test_end_time(void **state)
+{
+	static const struct {
+		const char *limits, *start, *end, *want; /* want: NULL, the end stays */
+	} CASES[] = {
+		{"120:4", "1000", "1240", "8200"},
+		{"120:4", "1000", "1300", NULL}, /* raised, or set by somebody else */
+		{"120:4", "1000", "1180", NULL},
+		{"4:4", "1000", "1240", "1240"},
+		{"3:4", "1000", "1240", NULL},
+		{"", "1000", "1240", NULL},
+		{NULL, "1000", "1240", NULL},
+		{"120:4", NULL, "1240", NULL},
+		{"120:4", "1000", NULL, NULL},
+		{"120", "1000", "1240", NULL},
+		{"120:4x", "1000", "1240", NULL},
+		{"-120:4", "1000", "1240", NULL},
+		{"99999999999999999999:4", "1000", "1240", NULL},
+		{"9999999999999999:4", "1000", "1240", NULL},
+		{"120:4", "9223372036854775807", "1240", NULL},
+		{"120:4", " 1000", "1240", NULL},
+	};
+	char out[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(*CASES); i++) {
+		int rv = inject_end_time(CASES[i].limits, CASES[i].start, CASES[i].end, out, sizeof(out));
+
+		if (rv != (CASES[i].want ? 0 : -1) || (CASES[i].want && strcmp(out, CASES[i].want)))
+			fail_msg("case %zu: %d, %s", i, rv, out);
+	}
+	assert_int_equal(inject_end_time("120:4", "1000", "1240", out, 4), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_preload),	 cmocka_unit_test(test_env_list),      cmocka_unit_test(test_strip),
+		cmocka_unit_test(test_agent),
 		cmocka_unit_test(test_launch_daemons), cmocka_unit_test(test_scripts_with_own_preload),
+		cmocka_unit_test(test_scripts_that_print_preload),
 		cmocka_unit_test(test_library),	 cmocka_unit_test(test_spool_job),     cmocka_unit_test(test_hostile_spool),
 		cmocka_unit_test(test_spool_as_root), cmocka_unit_test(test_spool_squashed), cmocka_unit_test(test_note),  cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_end_time),	 cmocka_unit_test(test_spool_mounted),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -330,6 +330,48 @@ static void test_places_completed(void **state)
 	end(&u, s);
 }
 
+/* The ranks that wait, and those waited for, as sets of bits, over all places of the only problem. */
+static void expect_ranks(struct syn *s, const char *id, uint8_t waiting, uint8_t awaited)
+{
+	uint8_t is[2] = {0};
+	struct run u;
+
+	run(&u, s);
+	for (uint32_t i = 0; i < problem(&u, id)->n_place; i++) {
+		const struct report_place *q = &problem(&u, id)->place[i];
+
+		assert_true(q->waits_ns == 0 || q->waits_ns == q->duration_ns);
+		is[q->waits_ns == 0] |= q->ranks[0];
+	}
+	assert_int_equal(is[0], waiting);
+	assert_int_equal(is[1], awaited);
+	end(&u, s);
+}
+
+/* All ranks are at one call site. The waiting ranks and the awaited rank have places of their own. */
+static void test_who_waits(void **state)
+{
+	static const uint64_t late_root[] = {500, 100, 200, 600}, last_is_2[] = {100, 200, 500, 300};
+	struct syn *s = begin(4);
+
+	(void)state;
+	collective(s, "MPI_Bcast", late_root, 610, 0); /* rank 3 comes after the root */
+	expect_ranks(s, "late-send-in-one-to-many", 1 << 1 | 1 << 2, 1 << 0);
+	s = begin(4);
+	for (uint32_t r = 0; r < 4; r++)
+		call(s, r, "MPI_Gather", last_is_2[r], r ? last_is_2[r] + 5 : 510, SYN(.root = 0, .count = 1));
+	expect_ranks(s, "early-receive-in-many-to-one", 1 << 0, 1 << 2);
+	s = begin(4);
+	collective(s, "MPI_Barrier", last_is_2, 510, 0);
+	expect_ranks(s, "delay-before-barrier", 1 << 0 | 1 << 1 | 1 << 3, 1 << 2);
+	s = with_window(3);
+	call(s, 1, "MPI_Win_lock", 100, 101, SYN(.dst = 0, .integer = TLOCK_EXCLUSIVE));
+	call(s, 1, "MPI_Win_unlock", 400, 405, SYN(.dst = 0));
+	call(s, 2, "MPI_Win_lock", 150, 406, SYN(.dst = 0, .integer = TLOCK_EXCLUSIVE));
+	call(s, 2, "MPI_Win_unlock", 600, 605, SYN(.dst = 0));
+	expect_ranks(s, "window-lock-contention", 1 << 2, 1 << 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,7 +383,7 @@ int main(void)
 	    cmocka_unit_test(test_communicators), cmocka_unit_test(test_window_creation),
 	    cmocka_unit_test(test_lock),	 cmocka_unit_test(test_exposure),
 	    cmocka_unit_test(test_clean),	 cmocka_unit_test(test_untimed),
-	    cmocka_unit_test(test_places),	 cmocka_unit_test(test_places_completed),
+	    cmocka_unit_test(test_who_waits), cmocka_unit_test(test_places),	 cmocka_unit_test(test_places_completed),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -188,6 +188,27 @@ static void test_rendezvous(void **state)
 	expect_all(s, "late-receive 500 2\nrendezvous-stall 300 1\n");
 }
 
+/* A send that was held up, of no more bytes than one that was buffered, waited for no handshake. */
+static void test_eager(void **state)
+{
+	struct syn *s = begin(2);
+	struct run u;
+
+	(void)state;
+	call(s, 0, "MPI_Send", 10, 12, SYN(.dst = 1, .tag = 3, .count = 5000));
+	call(s, 1, "MPI_Recv", 20, 22, SYN(.src = 0, .tag = 3, .count = 5000));
+	call(s, 0, "MPI_Send", 100, 410, SYN(.dst = 1, .tag = 3, .count = 5000));
+	call(s, 1, "MPI_Recv", 400, 412, SYN(.src = 0, .tag = 3, .count = 5000));
+	call(s, 0, "MPI_Send", 500, 710, SYN(.dst = 1, .tag = 3, .count = 5001));
+	call(s, 1, "MPI_Recv", 700, 712, SYN(.src = 0, .tag = 3, .count = 5001));
+	run(&u, s);
+	assert_int_equal(problem(&u, "rendezvous-stall")->duration_ns / 1000, 200);
+	assert_int_equal(problem(&u, "late-receive")->duration_ns / 1000, 500);
+	assert_string_equal(problem(&u, "rendezvous-stall")->description,
+			    "A standard send of 40008 bytes waits for its receive. A message of 40000 bytes of its rank did not wait.");
+	end(&u, s);
+}
+
 /* A large message stands still while one of its ranks computes, between what began it there and what completes it. */
 static void test_missing_progress(void **state)
 {
@@ -403,6 +424,43 @@ static void test_imbalance(void **state)
 	expect_all(short_of(loop(4, 12, 500, nobody), 0, 700000, 1000000), "shared-processors 8400 1\n");
 }
 
+/* A task farm: rank 1 computes 20 ms for each answer, rank 2 as many as given, and the master nothing. */
+static struct syn *farm(bool any_source, uint32_t computed_ms)
+{
+	struct syn *s = begin(3);
+
+	for (uint64_t t = 20000; t <= 240000; t += 20000) {
+		int64_t any = TRACE_ANY_SOURCE;
+
+		call(s, 1, "MPI_Send", t + 10, t + 11, SYN(.dst = 0, .tag = 1));
+		call(s, 2, "MPI_Send", t - 20000 + 1000 * computed_ms + 20, t + 21, SYN(.dst = 0, .tag = 1));
+		call(s, 0, "MPI_Recv", t - 19970, t + 12, SYN(.src = any_source ? any : 1, .asrc = 1, .tag = 1));
+		call(s, 0, "MPI_Recv", t + 13, t + 22, SYN(.src = any_source ? any : 2, .asrc = 2, .tag = 1));
+	}
+	return s;
+}
+
+static bool finds_imbalance(struct syn *s)
+{
+	struct run u;
+	bool found = false;
+
+	run(&u, s);
+	for (uint32_t i = 0; i < u.report.n_problem; i++)
+		found |= !strncmp(engine_text(u.engine, u.report.problem[i].id), "imbalance-of-", 13);
+	end(&u, s);
+	return found;
+}
+
+/* A master computes less than its workers because it is one; workers that differ from each other are told. */
+static void test_farm(void **state)
+{
+	(void)state;
+	assert_true(finds_imbalance(farm(false, 20)));
+	assert_false(finds_imbalance(farm(true, 20)));
+	assert_true(finds_imbalance(farm(true, 1)));
+}
+
 static void test_begin(void **state)
 {
 	struct syn *s = begin(2);
@@ -530,8 +588,8 @@ int main(void)
 	    cmocka_unit_test(test_neighbours_graph), cmocka_unit_test(test_scan),	 cmocka_unit_test(test_probe),
 	    cmocka_unit_test(test_files),	  cmocka_unit_test(test_wrong_order), cmocka_unit_test(test_small_messages),
 	    cmocka_unit_test(test_small_messages_held_up), cmocka_unit_test(test_several_sends),
-	    cmocka_unit_test(test_rendezvous),	  cmocka_unit_test(test_missing_progress), cmocka_unit_test(test_polling),	 cmocka_unit_test(test_wavefront),
-	    cmocka_unit_test(test_imbalance),	  cmocka_unit_test(test_begin),		 cmocka_unit_test(test_slower_nodes),
+	    cmocka_unit_test(test_rendezvous), cmocka_unit_test(test_eager),	  cmocka_unit_test(test_missing_progress), cmocka_unit_test(test_polling),	 cmocka_unit_test(test_wavefront),
+	    cmocka_unit_test(test_imbalance),	  cmocka_unit_test(test_farm),	  cmocka_unit_test(test_begin),		 cmocka_unit_test(test_slower_nodes),
 	    cmocka_unit_test(test_binding),	  cmocka_unit_test(test_oversubscribed), cmocka_unit_test(test_distant),
 	};
 

@@ -477,6 +477,62 @@ static void many_threads(void **state)
 }
 
 /* More sessions than a thread keeps rings of; each gets its own runs all the same. */
+/* Outside of the runs confidence falls, and far outside the time is not known. */
+static void trusts_less_outside(void **state)
+{
+	struct precedent_model_answer a = PRECEDENT_MODEL_ANSWER;
+	struct subject s = subject_default();
+	double in = 20, out = 90, far = 400, inside;
+
+	(void)state;
+	subject_learn(&s);
+	assert_int_equal(precedent_model_data(s.m, &in, 1, "residue", s.sweep, 3, &a), 1);
+	inside = a.confidence;
+	assert_int_equal(precedent_model_data(s.m, &out, 1, "residue", s.sweep, 3, &a), 1);
+	assert_true(inside > 0 && a.confidence < 0.8 * inside);
+	assert_int_equal(precedent_model_time(s.m, &in, 1, &a), 1);
+	inside = a.confidence;
+	assert_true(inside <= 0.9);
+	assert_int_equal(precedent_model_time(s.m, &out, 1, &a), 1);
+	assert_true(a.confidence < 0.8 * inside);
+	assert_int_equal(precedent_model_time(s.m, &far, 1, &a), 0);
+	assert_non_null(strstr(a.reason, "more than 10 times outside of the runs (5 to 31)"));
+	precedent_model_close(s.m);
+}
+
+/* Where the way goes by chance, no value at a passage is known: it may be another each time. */
+static void says_nothing_of_chance(void **state)
+{
+	static const int n[] = {40, 60, 55, 70, 90, 33};
+	struct precedent_model_answer a = PRECEDENT_MODEL_ANSWER;
+	struct subject s = subject_default();
+	uint64_t seed = 3;
+	double at = 50;
+
+	(void)state;
+	for (size_t k = 0; k < N(n); k++) {
+		double residue = 1;
+
+		subject_begin(&s, n[k]);
+		for (int i = 1; i <= n[k]; i++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			if (seed >> 60 < 5) {
+				residue *= 0.5;
+				precedent_model_mark(s.m, s.check, NULL, 0);
+			}
+			PRECEDENT_MARK(s.m, s.sweep, residue);
+		}
+		precedent_model_end(s.m);
+	}
+	assert_int_equal(precedent_model_wait(s.m, PATIENT), 1);
+	assert_int_equal(precedent_model_state(s.m, &at, 1, 7, &a), 0);
+	assert_non_null(strstr(a.reason, "by chance"));
+	assert_int_equal(precedent_model_data(s.m, &at, 1, "residue", s.sweep, 40, &a), 0);
+	assert_int_equal(precedent_model_time_at(s.m, &at, 1, s.sweep, 40, &a), 0);
+	assert_non_null(strstr(a.reason, "by chance"));
+	precedent_model_close(s.m);
+}
+
 static void many_sessions(void **state)
 {
 	struct subject s[12];
@@ -512,6 +568,8 @@ int main(void)
 	    cmocka_unit_test(points_may_be_named_within_a_run),
 	    cmocka_unit_test(many_threads),
 	    cmocka_unit_test(many_sessions),
+	    cmocka_unit_test(trusts_less_outside),
+	    cmocka_unit_test(says_nothing_of_chance),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

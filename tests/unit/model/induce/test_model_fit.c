@@ -150,6 +150,80 @@ static void test_functions(void **state)
 	model_destroy(m);
 }
 
+/* 200 draws of 8 to 40 measurements: a constant with 10 % of noise, at sizes that have no say. Counts the fits with more than
+ * a constant. Times and data in turns. */
+static void test_constants_stay(void **state)
+{
+	struct model *m = model_create();
+	struct errbuf err;
+	uint64_t s = 11;
+	int other = 0;
+
+	(void)state;
+	for (int k = 0; k < 200; k++) {
+		static struct rows r;
+		double *col[3] = {r.x[0], r.x[1], r.x[2]};
+		const uint32_t feature[3] = {0, 1, 2}, n = 8 + (uint32_t)k % 5 * 8;
+		const struct fit_table t = {n, 3, col, feature, r.group};
+		struct fit_quality q;
+		struct model_fn fn;
+
+		for (uint32_t i = 0; i < n; i++) {
+			for (int c = 0; c < 3; c++)
+				r.x[c][i] = floor(20 + 300 * random_next(&s));
+			r.y[i] = 30e-6 * (0.9 + 0.2 * random_next(&s));
+			r.group[i] = i;
+		}
+		assert_int_equal(fit_function(&t, r.y, k % 2, m, &fn, &q, &err), 0);
+		other += fn.n_stages != 1 || fn.stage[0].n_terms != 1 || fn.stage[0].term[0].n_x != 0;
+	}
+	/* one in twenty is what the test of significance allows, and three standard deviations of that */
+	print_message("# %d of 200 are no constants\n", other);
+	assert_in_range(other, 0, 19);
+	model_destroy(m);
+}
+
+/* Four runs of 60 passages of 2 + 0.2 x microseconds. `every`: every so many passages of every run take a thousand times as
+ * long; 0: one passage of one run does. The function at x = 100, in microseconds. */
+static double fit_strays(int every)
+{
+	static const double size[] = {40, 80, 120, 200};
+	static double x[240], y[240];
+	static uint32_t group[240];
+	double *col[1] = {x}, at = 100;
+	const uint32_t feature[1] = {0};
+	const struct fit_table t = {240, 1, col, feature, group};
+	struct model_feature features[1] = {{MODEL_INPUT, 0, 0}};
+	struct model_graph g = {.n_features = 1, .feature = features};
+	struct model_state st = {.input = &at};
+	struct model *m = model_create();
+	struct fit_quality q;
+	struct model_fn fn;
+	struct errbuf err;
+	uint64_t s = 5;
+	double value;
+
+	for (uint32_t i = 0; i < 240; i++) {
+		group[i] = i / 60;
+		x[i] = size[group[i]];
+		y[i] = (2 + 0.2 * x[i]) * 1e-6 * (0.95 + 0.1 * random_next(&s));
+		if (every ? i % (uint32_t)every == 0 : i == 30)
+			y[i] *= 1000;
+	}
+	assert_int_equal(fit_function(&t, y, true, m, &fn, &q, &err), 0);
+	value = model_fn_value(&g, &fn, &st) * 1e6;
+	model_destroy(m);
+	return value;
+}
+
+static void test_strays(void **state)
+{
+	(void)state;
+	assert_float_equal(fit_strays(0), 22, 1);
+	/* one in thirty counts: 22 * (29 + 1000) / 30 = 755, less where the noise hides how it grows with x */
+	assert_float_equal(fit_strays(30), 600, 300);
+}
+
 static void test_cluster(void **state)
 {
 	double t[30], one[1] = {4};
@@ -172,6 +246,8 @@ int main(void)
 	    cmocka_unit_test(test_rational),
 	    cmocka_unit_test(test_rational_overflow),
 	    cmocka_unit_test(test_functions),
+	    cmocka_unit_test(test_strays),
+	    cmocka_unit_test(test_constants_stay),
 	    cmocka_unit_test(test_cluster),
 	};
 

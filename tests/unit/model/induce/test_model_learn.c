@@ -264,6 +264,41 @@ static void test_chance(void **state)
 	journal_destroy(j);
 }
 
+static void test_exit_before_chance(void **state)
+{
+	static const double in[][IN] = {{20}, {35}, {50}, {64}, {77}, {90}, {101}, {120}}, at[] = {150, 1000};
+	struct journal *j = program_journal(&program_maybe);
+	struct model *m = learn(&program_maybe, j, in, N(in));
+
+	(void)state;
+	assert_true(m->random);
+	assert_int_equal(m->n_unknown, 0);
+	for (size_t k = 0; k < N(at); k++)
+		for (uint64_t seed = 1; seed <= 20; seed++) {
+			uint64_t passages[8] = {0};
+			struct model_result r = {.passages = passages};
+			struct model_limits limits = {.steps = 100000};
+			struct errbuf err;
+
+			if (model_interpret(m, &at[k], seed, &limits, NULL, &r, &err) < 0)
+				fail_msg("n = %g: %s", at[k], err.text);
+			for (uint32_t p = 0; p < m->n_points; p++) {
+				double share = (double)passages[p] / at[k];
+
+				if (!strcmp(m->point[p], "step"))
+					assert_int_equal(passages[p], (uint64_t)at[k]);
+				else if (!strcmp(m->point[p], "extra"))
+					assert_true(share > 0.15 && share < 0.45);
+				else if (!strcmp(m->point[p], "more"))
+					assert_true(share > 0.01 && share < 0.25);
+				else
+					assert_int_equal(passages[p], 1);
+			}
+		}
+	model_destroy(m);
+	journal_destroy(j);
+}
+
 /* Ends after 17, 23, 19, 29 steps, whatever the input: nothing says when. */
 static void whim(struct tape *t, const double *in)
 {
@@ -441,6 +476,7 @@ int main(void)
 	    cmocka_unit_test(test_euler),
 	    cmocka_unit_test(test_unknown_variable),
 	    cmocka_unit_test(test_chance),
+	    cmocka_unit_test(test_exit_before_chance),
 	    cmocka_unit_test(test_refuses_what_is_not_determined),
 	    cmocka_unit_test(test_refuses_other_constants),
 	    cmocka_unit_test(test_refuses_to_part_what_went_together),

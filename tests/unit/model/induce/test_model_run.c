@@ -40,6 +40,7 @@ static const struct example examples[] = {
     {&program_residue, 5, {{12, 1e-3}, {5, 1e-6}, {8, 1e-8}, {9, 0.1}, {20, 1e-5}}, {50, 2e-9}},
     {&program_while_data, 5, {{14}, {29}, {42}, {23}, {19}}, {333}},
     {&program_coin, 3, {{140}, {290}, {420}}, {1000}},
+    {&program_maybe, 8, {{20}, {35}, {50}, {64}, {77}, {90}, {101}, {120}}, {150}},
     {&program_noise, 5, {{14}, {29}, {42}, {23}, {19}}, {100}},
     {&program_euler, 4, {{1, 2, 50}, {3, 1, 80}, {0.5, 4, 120}, {2, -1, 33}}, {0, 1, 1000}},
     {&program_ring, 11, {{0, 4, 5}, {1, 4, 5}, {2, 4, 5}, {3, 4, 5}, {0, 8, 6}, {3, 8, 6}, {7, 8, 6}, {5, 8, 9}, {6, 8, 9},
@@ -73,10 +74,10 @@ static char *directory(void)
 
 static void directory_remove(const char *dir)
 {
-	static const char *const names[] = {"model.c", "model.so", "model"};
+	static const char *const names[] = {"model.c", "model.h", "model.so", "model"};
 	char path[128];
 
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
 		unlink(path);
 	}
@@ -169,7 +170,7 @@ static void test_compiled_is_checked(void **state)
 	assert_int_equal(model_compile(a, dir, "no-such-compiler", &err), -1);
 	assert_non_null(strstr(err.text, "a C compiler is needed"));
 	assert_int_equal(model_compile(a, dir, "false", &err), -1);
-	assert_int_equal(model_compile(a, "/nonexistent", NULL, &err), -1);
+	assert_int_equal(model_compile(a, "/nonexistent/dir", NULL, &err), -1);
 	assert_int_equal(model_compile(a, dir, NULL, &err), 0);
 	assert_null(model_program_load(b, dir, &err));
 	assert_non_null(strstr(err.text, "another model"));

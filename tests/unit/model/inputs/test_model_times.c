@@ -370,6 +370,108 @@ static void test_repeated(void **state)
 	world_forget(&often);
 }
 
+/* ---- a code with halos on a grid: volumes, faces and a constant ---- */
+
+#define HALO_RUNS  3 /* of each number of ranks */
+#define HALO_ASKED 72
+#define HALO_STEPS 4
+#define HALO_LAWS  20
+#define HALO_THIRD 0.12
+#define HALO_EXACT 1e-3 /* whole ns */
+#define HALO_WIDE  1.2 /* interval: up to 2.2 times the time */
+#define HALO_END_NS 1000 /* before MPI_Finalize (synthetic.h) */
+
+/* Of one computation: ns for each point of a slab, for each point of its faces, and for nothing. */
+struct halo_law {
+	double volume, faces, constant;
+};
+
+static double halo_ns(const struct halo_law *l, uint32_t ranks, double k)
+{
+	return l->volume * k * k * k / ranks + l->faces * k * k + l->constant;
+}
+
+static double halo_s(const struct halo_law *l, uint32_t ranks, double k, double i)
+{
+	return 1e-9 * (i * (halo_ns(l, ranks, k) + CALL_NS + k * k) + HALO_END_NS);
+}
+
+static void learn_halo(struct world *w, const struct halo_law *l, uint32_t n)
+{
+	static const double k[2 * HALO_RUNS] = {24, 36, 48, 24, 36, 48}, i[2 * HALO_RUNS] = {HALO_STEPS, HALO_STEPS, HALO_STEPS, HALO_STEPS, HALO_STEPS, HALO_STEPS};
+	struct trace *t[2 * HALO_RUNS];
+
+	for (uint32_t r = 0; r < n; r++) {
+		uint32_t ranks = r < HALO_RUNS ? 2 : 4;
+		struct syn *s = syn_create(ranks);
+
+		syn_begin(s);
+		for (uint32_t rank = 0; rank < ranks; rank++)
+			for (double step = 0; step < i[r]; step++)
+				syn_call(s, rank, "MPI_Sendrecv", 2,
+					 SYN(.dst = (rank + 1) % ranks, .src = (rank + ranks - 1) % ranks, .count = (int64_t)(k[r] * k[r]),
+					     .gap_ns = (uint64_t)halo_ns(l, ranks, k[r]), .dur_ns = (uint64_t)(CALL_NS + k[r] * k[r])));
+		syn_end(s);
+		t[r] = syn_open(s);
+		syn_destroy(s);
+	}
+	if (world_learn(w, 1, t, k, i, n) < 0)
+		fail_msg("%s", w->err.text);
+}
+
+/* The run's time beside the law's. Returns whether the law's time is in the interval, which has to say something. */
+static bool ask_halo(struct world *w, const struct halo_law *l, uint32_t ranks, double may)
+{
+	double is = halo_s(l, ranks, HALO_ASKED, HALO_STEPS), said = world_seconds(w, ranks, 0, HALO_ASKED, HALO_STEPS, NULL), error;
+	struct foresee f;
+
+	assert_int_equal(foresee_open(&f, w->model, ranks, (const char *[]){"K", "I"}, (double[]){HALO_ASKED, HALO_STEPS}, 2, false, &w->err), 0);
+	error = foresee_error(&f);
+	foresee_close(&f);
+	if (!(fabs(said / is - 1) <= may) || error > HALO_WIDE)
+		fail_msg("%g, %g, %g on %u ranks: %g s, predicted %g s, interval x %g", l->volume, l->faces, l->constant, ranks, is, said, 1 + error);
+	return fmax(said / is, is / said) <= 1 + error + HALO_EXACT;
+}
+
+/* Three sizes show two terms exactly, whichever they are, on one number of ranks and on two. */
+static void test_halo_exact(void **state)
+{
+	static const struct halo_law law[] = {{8, 0, 0}, {0, 9, 0}, {8, 0, 2e5}, {8, 100, 0}, {2, 300, 0}, {0, 50, 4e4}};
+
+	(void)state;
+	for (size_t a = 0; a < sizeof(law) / sizeof(*law); a++)
+		for (uint32_t n = HALO_RUNS; n <= 2 * HALO_RUNS; n += HALO_RUNS) {
+			struct world w;
+
+			learn_halo(&w, &law[a], n);
+			for (uint32_t ranks = 2; ranks <= (n > HALO_RUNS ? 4 : 2); ranks += 2)
+				assert_true(ask_halo(&w, &law[a], ranks, HALO_EXACT));
+			world_forget(&w);
+		}
+}
+
+/* Three terms of any shares: three sizes determine two, and the error is what the third one leaves. */
+static void test_halo_mixed(void **state)
+{
+	uint64_t random = 3;
+	uint32_t in = 0;
+
+	(void)state;
+	for (uint32_t a = 0; a < HALO_LAWS; a++) {
+		double share[3];
+		struct halo_law l;
+		struct world w;
+
+		for (int i = 0; i < 3; i++)
+			share[i] = 1e6 * (double)(1 + syn_random(&random) % 100);
+		l = (struct halo_law){2 * share[0] / 46656, share[1] / 1296, share[2]};
+		learn_halo(&w, &l, HALO_RUNS);
+		in += ask_halo(&w, &l, 2, HALO_THIRD);
+		world_forget(&w);
+	}
+	assert_true(in >= 0.9 * HALO_LAWS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -380,6 +482,8 @@ int main(void)
 	    cmocka_unit_test(test_disturbed),
 	    cmocka_unit_test(test_repeated),
 	    cmocka_unit_test(test_short),
+	    cmocka_unit_test(test_halo_exact),
+	    cmocka_unit_test(test_halo_mixed),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

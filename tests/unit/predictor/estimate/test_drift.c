@@ -329,13 +329,13 @@ static void test_history_alone(void **state)
 	job_end(j, "COMPLETED", 100);
 	w->now += FOLLOW_TRACE_GRACE_S + 1;
 	look();
-	assert_state(PROGRAM_FAILED, "never called MPI_Init");
+	assert_state(PROGRAM_FAILED, "no process called MPI_Init");
 	for (unsigned i = 0; i < 4; i++)
 		predicted_run(100);
 	for (unsigned i = 0; i < 4; i++)
 		predicted_run(125);
 	assert_int_equal(drift_of("fast").stage, DRIFT_REPROBED);
-	assert_state(PROGRAM_FAILED, "never called MPI_Init");
+	assert_state(PROGRAM_FAILED, "no process called MPI_Init");
 	assert_int_equal(w->n_submitted, 0);
 	assert_true(estimate_of("fast", &e));
 	assert_true(fabs(e.mean_s - 125) < 1);

@@ -383,6 +383,40 @@ static void test_kinds(void **state)
 	assert_int_equal(estimate_kind_parse(NULL, &k), -1);
 }
 
+/* A record of a program that no skeleton repeats. */
+static struct result unskeleton(const char *candidate, double whole_s, double rel)
+{
+	struct result r = record(candidate, 0, 0, 1);
+
+	strcpy(r.unskeleton, "CUDA");
+	r.traces[0].ran_s = r.traces[0].confidence = 0;
+	r.traces[0].partial = (struct result_partial){true, whole_s, whole_s * (1 - rel), whole_s * (1 + rel), 5, {0}};
+	return r;
+}
+
+/* The program itself alone predicts: the traced run where it ran, its own seconds elsewhere. */
+static void test_unskeleton(void **state)
+{
+	struct result s = unskeleton("fast", 100, 0.03), t = unskeleton("slow", 250, 0.04), with = record("slow", 250, 0.04, 1);
+	struct estimate e;
+	struct errbuf err = {""};
+
+	(void)state;
+	assert_int_equal(estimate_from_probes(&s, &s, 110, &e, &err), 0);
+	near(e.mean_s, 110, 1e-9);
+	near(e.hi_s - e.mean_s, 3, 1e-9);
+	assert_int_equal(e.kind, ESTIMATE_SOURCE);
+	assert_int_equal(estimate_from_probes(&s, &t, 110, &e, &err), 0);
+	near(e.mean_s, 260, 1e-9);
+	assert_int_equal(e.kind, ESTIMATE_PARTIAL);
+	refused(&s, &with, 110, "no partial execution");
+	refused(&with, &t, 110, "no partial execution");
+	t.traces[0].partial.present = false;
+	refused(&s, &t, 110, "impossible times");
+	t.traces[0].partial.present = s.traces[0].partial.present = true;
+	assert_int_equal(estimate_by_kind(&s, &t, 110, &e, &e), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -392,7 +426,7 @@ int main(void)
 	    cmocka_unit_test(test_history),	   cmocka_unit_test(test_history_covers),
 	    cmocka_unit_test(test_history_forgets),
 	    cmocka_unit_test(test_blend),	   cmocka_unit_test(test_blend_far_off),
-	    cmocka_unit_test(test_kinds),
+	    cmocka_unit_test(test_kinds),	   cmocka_unit_test(test_unskeleton),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

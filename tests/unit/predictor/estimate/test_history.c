@@ -170,7 +170,7 @@ static void no_mpi(double elapsed_s)
 	job_end(j, "COMPLETED", elapsed_s);
 	w->now += FOLLOW_TRACE_GRACE_S + 1;
 	look();
-	assert_state(PROGRAM_FAILED, "never called MPI_Init");
+	assert_state(PROGRAM_FAILED, "no process called MPI_Init");
 }
 
 /* Two runs, and it is predicted from them, without another trace. */
@@ -186,14 +186,14 @@ static void test_no_mpi(void **state)
 	assert_int_equal(e.e.kind, ESTIMATE_HISTORY);
 	assert_int_equal(e.e.n, 2);
 	assert_true(e.e.mean_s > 100 && e.e.mean_s < 104 && e.e.lo_s < 100 && e.e.hi_s > 104);
-	assert_state(PROGRAM_FAILED, "never called MPI_Init");
+	assert_state(PROGRAM_FAILED, "no process called MPI_Init");
 	assert_true(program().retrace_at == 0);
 	assert_int_equal(w->n_submitted, 0);
 	assert_false(estimate_of("slow:big", &e));
 	/* runs that contradict each other: nothing is said, and why */
 	one_run(3, "COMPLETED", 400);
 	assert_false(estimate_of("fast", &e));
-	assert_state(PROGRAM_FAILED, "never called MPI_Init");
+	assert_state(PROGRAM_FAILED, "no process called MPI_Init");
 	assert_state(PROGRAM_FAILED, "; past runs: nothing for fast: too uncertain: between");
 	for (uint32_t id = 4; id < 10; id++)
 		one_run(id, "COMPLETED", 400);

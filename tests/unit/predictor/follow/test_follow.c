@@ -15,6 +15,7 @@
 #include "common/duration.h"
 #include "predictor/limits/raise.h"
 #include "predictor/probe/probes.h"
+#include "predictor/spool/in_time.h"
 #include "predictor/spool/spool.h"
 #include "predictor/store/busy.h"
 #include "tests/unit/follow_world.h"
@@ -119,7 +120,7 @@ static void test_no_trace(void **state)
 	assert_state(PROGRAM_NEW, ""); /* it may still show up */
 	w->now += FOLLOW_TRACE_GRACE_S;
 	look();
-	assert_state(PROGRAM_FAILED, "never called MPI_Init");
+	assert_state(PROGRAM_FAILED, "no process called MPI_Init");
 	assert_true(program().retrace_at == 0);
 	assert_int_equal(store_run_get(w->store, 1, &r, &e), 1);
 	assert_string_equal(r.end_state, "COMPLETED");
@@ -236,6 +237,119 @@ static void test_retried_trace(void **state)
 	traced_job(); /* ids start again, with another submit time */
 }
 
+/* The record of the tasks that wait comes first, then each task has one of its own. */
+static struct cluster_job *task_add(uint32_t id, uint32_t index)
+{
+	struct cluster_job *j = job_add(id, ACT_TRACE);
+	struct job_comment c;
+
+	assert_int_equal(comment_parse(j->admin_comment, &c), 0);
+	c.task = 1;
+	assert_true(comment_format(&c, w->comments[w->n - 1], COMMENT_TEXT_MAX) > 0);
+	j->array_job = 1;
+	j->array_task = index;
+	return j;
+}
+
+/* Of an array the first task alone is traced. The others neither fail the program nor count as traced runs. */
+static void test_array_is_traced_once(void **state)
+{
+	struct store_run run;
+	struct errbuf e;
+	unsigned lines = 0;
+
+	(void)state;
+	task_add(1, 0);
+	look();
+	for (uint32_t i = 1; i <= 40; i++)
+		job_run(task_add(1 + i, i));
+	look();
+	assert_int_equal(program().source_job, 2);
+	for (const char *at = w->log; (at = strstr(at, "is to be traced")); at++)
+		lines++;
+	assert_in_range(lines, 1, 2);
+	assert_int_equal(store_run_get(w->store, 30, &run, &e), 1);
+	assert_int_equal(run.act, ACT_OBSERVE);
+	job_end(job_find(30), "FAILED", 10);
+	job_end(job_find(31), "COMPLETED", 10);
+	w->now += FOLLOW_TRACE_GRACE_S;
+	look();
+	assert_state(PROGRAM_NEW, "");
+	trace_leave(2);
+	job_end(job_find(2), "COMPLETED", 100);
+	look();
+	assert_state(PROGRAM_BUILDING, "");
+	assert_int_equal(program().source_job, 2);
+}
+
+static unsigned said(const char *what)
+{
+	unsigned n = 0;
+
+	for (const char *at = w->log; (at = strstr(at, what)); at++)
+		n++;
+	return n;
+}
+
+/* Tasks of an array that end between two looks are learned from at once: one estimate, of all of them. */
+static void test_burst_is_learned_once(void **state)
+{
+	struct store_lookup l;
+	struct errbuf e;
+
+	(void)state;
+	job_play(job_add(1, ACT_TRACE), "COMPLETED", 100); /* not an MPI program */
+	w->now += FOLLOW_TRACE_GRACE_S;
+	look();
+	assert_int_equal(program().state, PROGRAM_FAILED);
+	for (uint32_t i = 1; i <= 30; i++) {
+		struct cluster_job *j = job_add(1 + i, ACT_OBSERVE);
+
+		j->array_job = 2;
+		j->array_task = i;
+		job_run(j);
+	}
+	look();
+	w->now += 100;
+	for (uint32_t i = 1; i <= 30; i++)
+		job_end(job_find(1 + i), i == 30 ? "FAILED" : "COMPLETED", i == 1 ? 50 : 10);
+	w->log[0] = '\0';
+	look();
+	assert_int_equal(said("the array's index matters"), 1);
+	assert_int_equal(said("COMPLETED on fast"), 29);
+	w->log[0] = '\0';
+	for (uint32_t i = 40; i < 60; i++)
+		job_add(i, ACT_OBSERVE)->array_job = 40;
+	look();
+	for (uint32_t i = 40; i < 60; i++)
+		job_end(job_find(i), "CANCELLED", 0); /* none of them ran */
+	look();
+	assert_int_equal(said("CANCELLED on fast"), 20);
+	assert_int_equal(said("the array's index matters"), 0);
+	assert_int_equal(store_lookup(w->store, KEY, &l, &e), 1);
+}
+
+/* A run that waits for its trace is learned from last, although its job comes first. */
+static void test_traced_is_learned_last(void **state)
+{
+	struct store_lookup l;
+	struct errbuf e;
+
+	(void)state;
+	job_run(job_add(1, ACT_TRACE));
+	job_run(job_add(2, ACT_OBSERVE));
+	look();
+	w->now += 100;
+	job_end(job_find(1), "COMPLETED", 110);
+	job_end(job_find(2), "COMPLETED", 110);
+	look();
+	w->now += FOLLOW_TRACE_GRACE_S;
+	look();
+	assert_int_equal(program().state, PROGRAM_FAILED);
+	assert_int_equal(store_lookup(w->store, KEY, &l, &e), 1);
+	assert_int_equal(l.n_estimates, 1);
+}
+
 static void test_job_gone(void **state)
 {
 	struct store_run r;
@@ -310,10 +424,7 @@ static void test_no_candidates(void **state)
 	trace_leave(1);
 	job_end(j, "COMPLETED", 100);
 	look();
-	assert_state(PROGRAM_TRACED, "");
-	assert_int_equal(w->n_submitted, 0);
-	conf_make("Candidates=fast");
-	look();
+	assert_state(PROGRAM_BUILDING, "");
 	assert_int_equal(w->n_submitted, 1);
 }
 
@@ -449,6 +560,111 @@ static void test_probe_waits_too_long(void **state)
 	assert_state(PROGRAM_FAILED, "in the queue");
 }
 
+/* A shell must read the names in a probe's script as they are. */
+static void test_probe_script_is_quoted(void **state)
+{
+	static char prefix[] = "/opt/o'brien $(touch x) `touch x` \"; touch x #\\";
+	char *conf_prefix = w->conf.install_dir, line[1024] = "", path[256], want[512];
+	FILE *f;
+
+	(void)state;
+	w->conf.install_dir = prefix;
+	traced_job();
+	w->conf.install_dir = conf_prefix;
+	snprintf(path, sizeof(path), "%s/script", w->dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	/* instead of exec: print the words */
+	assert_int_equal(strncmp(w->submitted[0].script, "#!/bin/sh\nexec ", 15), 0);
+	fprintf(f, "printf '%%s|' %s", w->submitted[0].script + 15);
+	fclose(f);
+	snprintf(line, sizeof(line), "cd %s && sh script", w->dir);
+	f = popen(line, "r");
+	assert_non_null(f);
+	line[fread(line, 1, sizeof(line) - 1, f)] = '\0';
+	assert_int_equal(pclose(f), 0);
+	snprintf(want, sizeof(want), "%s/bin/precedent|probe|--dir|", prefix);
+	assert_int_equal(strncmp(line, want, strlen(want)), 0);
+	assert_non_null(strstr(line, "/1|--candidate|fast|--source|--seconds|5.00|"));
+	snprintf(path, sizeof(path), "%s/x", w->dir);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+/* ---- a spool that does not answer ---- */
+
+static int hang[2], hang_end[2];
+
+/* A look into the spool that ends when the test says so. */
+static void look_that_hangs(void *arg)
+{
+	char byte;
+
+	(void)arg;
+	(void)!read(hang[0], &byte, 1);
+	(void)!write(hang_end[1], "", 1);
+}
+
+static void spool_hangs(void)
+{
+	struct errbuf e;
+	char unused = 0;
+
+	assert_int_equal(pipe(hang), 0);
+	assert_int_equal(pipe(hang_end), 0);
+	assert_int_equal(spool_in_time(look_that_hangs, &unused, 1, w->spool, &e), -1);
+	assert_non_null(strstr(e.text, "does not answer"));
+	assert_true(spool_is_silent());
+}
+
+static void spool_answers(void)
+{
+	char byte;
+
+	assert_int_equal(write(hang[1], "", 1), 1);
+	assert_int_equal(read(hang_end[0], &byte, 1), 1);
+	for (int i = 0; i < 1000 && spool_is_silent(); i++)
+		usleep(10000);
+	assert_false(spool_is_silent());
+	for (int i = 0; i < 2; i++) {
+		close(hang[i]);
+		close(hang_end[i]);
+	}
+}
+
+/* The trace of an ended job and the record of a probe are found later. Nothing is given up meanwhile. */
+static void test_spool_does_not_answer(void **state)
+{
+	struct cluster_job *j = job_add(1, ACT_TRACE);
+
+	(void)state;
+	look();
+	job_run(j);
+	look();
+	trace_leave(1);
+	spool_hangs();
+	job_end(j, "COMPLETED", 100);
+	look();
+	w->now += 10 * FOLLOW_TRACE_GRACE_S;
+	look();
+	assert_state(PROGRAM_NEW, "");
+	spool_answers();
+	look();
+	assert_state(PROGRAM_BUILDING, "");
+	assert_int_equal(w->n_submitted, 1);
+
+	spool_hangs();
+	probe_end(500, "fast", 90, 20);
+	look();
+	assert_int_equal(w->n_submitted, 1);
+	assert_int_equal(probe("fast").state, PROBE_SUBMITTED);
+	assert_true(probe("fast").cost_node_s == 0);
+	spool_answers();
+	look();
+	assert_int_equal(probe("fast").state, PROBE_DONE);
+	assert_true(probe("fast").cost_node_s == 40);
+	assert_int_equal(w->n_submitted, 2);
+}
+
 static void test_probe_budget(void **state)
 {
 	(void)state;
@@ -470,6 +686,7 @@ int main(void)
 		T(test_spool_of_somebody_else),
 		T(test_job_failed),
 		T(test_retried_trace),
+		T(test_array_is_traced_once), T(test_burst_is_learned_once), T(test_traced_is_learned_last),
 		T(test_job_gone),
 		T(test_forgotten_stays_forgotten),
 		T(test_two_at_once),
@@ -484,6 +701,8 @@ int main(void)
 		T(test_result_for_another),
 		T(test_probe_found_in_queue),
 		T(test_probe_waits_too_long),
+		T(test_probe_script_is_quoted),
+		T(test_spool_does_not_answer),
 		T(test_probe_budget),
 	};
 

@@ -5,11 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "common/duration.h"
 #include "predictor/limits/raise.h"
 #include "predictor/limits/lower.h"
+#include "predictor/limits/proof.h"
+#include "predictor/store/limits.h"
 #include "predictor/store/runs.h"
 #include "tests/unit/follow_world.h"
 
@@ -17,6 +20,15 @@
 #define T(name) cmocka_unit_test_setup_teardown(name, raise_setup, world_teardown)
 
 static int raise_setup(void **state)
+{
+	int rv = world_setup(state);
+
+	w->conf.limit_guard = GUARD_RAISE;
+	raises_prove();
+	return rv;
+}
+
+static int unproved_setup(void **state)
 {
 	int rv = world_setup(state);
 
@@ -225,7 +237,7 @@ static void test_raise_refused(void **state)
 	w->now = j->end_time - 60;
 	w->refuse_limit = true;
 	look();
-	assert_non_null(strstr(w->log, "slurmctld refuses to raise limits: no limit is lowered any more"));
+	assert_non_null(strstr(w->log, "no limit is lowered: slurmctld refuses to raise limits; "));
 	w->refuse_limit = false;
 	w->n_limits = 0;
 	wish_job(31);
@@ -436,12 +448,125 @@ static void test_comment_too_long(void **state)
 	assert_int_equal(w->last_limit_min, 60);
 }
 
+/* ---- the proof that raises work ---- */
+
+static const char *stopped(void)
+{
+	static char why[512];
+	struct errbuf e;
+
+	assert_true(store_limits_note_get(w->store, STORE_LIMITS_STOPPED, why, sizeof(why), &e) >= 0);
+	return why;
+}
+
+static void test_proof(void **state)
+{
+	struct cluster_job *proof;
+
+	(void)state;
+	wish_job(30);
+	look();
+	assert_int_equal(w->n_submitted, 0); /* slurmctld's start is not known */
+	for (unsigned boot = 1; boot <= 2; boot++) {
+		w->boot = boot;
+		look();
+		assert_int_equal(w->n_submitted, boot);
+		proof = &w->jobs[boot];
+		assert_string_equal(proof->name, "precedent-limit");
+		assert_string_equal(proof->partition, "fast");
+		assert_int_equal(proof->uid, geteuid());
+		assert_int_equal(proof->limit_min, 1);
+		assert_true(w->last_limit_job == proof->job_id && w->last_limit_min == 2);
+		assert_int_equal(w->n_armed, boot - 1);
+		proof->limit_min = 2;
+		look();
+		assert_non_null(strstr(w->log, "slurmctld lets precedentd raise limits"));
+		assert_true(w->n_cancelled == boot && w->last_cancelled == proof->job_id);
+		proof->phase = CLUSTER_ENDED;
+		assert_string_equal(stopped(), "");
+	}
+	for (int i = 0; i < 5; i++)
+		look();
+	assert_true(w->n_submitted == 2 && w->n_armed == 1); /* jobs are shortened now */
+}
+
+static void assert_stopped(const char *why)
+{
+	assert_non_null(strstr(w->log, "no limit is lowered: "));
+	assert_non_null(strstr(w->log, why));
+	assert_non_null(strstr(stopped(), why));
+	assert_int_equal(w->n_armed, 0);
+}
+
+/* Each reason is tried again after an hour. */
+static void test_proof_fails(void **state)
+{
+	(void)state;
+	wish_job(30);
+	w->boot = 1;
+	w->refuse_submit = true;
+	look();
+	assert_stopped("a held job to try with cannot be submitted: invalid account");
+	look_after(LIMIT_PROOF_AGAIN_S - 20);
+	assert_string_equal(w->log, "");
+	w->refuse_submit = false;
+	w->refuse_limit = true;
+	look_after(LIMIT_PROOF_AGAIN_S);
+	assert_stopped("the limit of job 500 (precedent-limit) cannot be raised: no");
+	assert_int_equal(w->n_cancelled, 1);
+	w->jobs[1].phase = CLUSTER_ENDED;
+	w->refuse_limit = false;
+	look_after(LIMIT_PROOF_AGAIN_S);
+	look(); /* its limit is as it was */
+	assert_stopped("the limit of a held job was raised, and stayed as it was");
+	assert_int_equal(w->last_cancelled, 501);
+	w->conf.limit_guard = GUARD_OVERTIME;
+	look();
+	assert_string_equal(stopped(), "");
+}
+
+/* Of a precedentd that died, and only those. */
+static void test_proof_leftovers(void **state)
+{
+	struct cluster_job *j = job_add(40, ACT_OBSERVE);
+
+	(void)state;
+	w->conf.limit_guard = GUARD_OVERTIME;
+	j->name = "precedent-limit";
+	j->uid = geteuid() + 1;
+	look();
+	assert_int_equal(w->n_cancelled, 0);
+	j->uid = geteuid();
+	look();
+	assert_true(w->n_cancelled == 1 && w->last_cancelled == 40);
+}
+
+/* slurmctld starts a process for each trigger when its job ends: there are few at one time. */
+static void test_triggers_are_few(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < LIMIT_LOWER_TRIGGERS_MAX - 2; i++)
+		w->triggers[w->n_triggers++] = 5000 + i;
+	for (uint32_t i = 30; i < 40; i++)
+		wish_job(i);
+	for (int i = 0; i < 10; i++)
+		look();
+	assert_int_equal(w->n_triggers, LIMIT_LOWER_TRIGGERS_MAX);
+	assert_int_equal(w->n_armed, 2);
+	w->n_triggers = 0; /* they have fired */
+	look();
+	assert_int_equal(w->n_armed, 10);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		T(test_first_the_trigger), T(test_trigger_lost_before), T(test_trigger_lost_after), T(test_daemon_killed_between),
-		T(test_no_trigger_no_limit), T(test_limit_refused), T(test_raise_refused), T(test_changed_by_others), T(test_rules),
-		T(test_while_it_runs), T(test_ends_before), T(test_burst), T(test_requeued), T(test_comment_too_long),
+		T(test_no_trigger_no_limit), T(test_limit_refused), T(test_raise_refused),
+		cmocka_unit_test_setup_teardown(test_proof, unproved_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_proof_fails, unproved_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_proof_leftovers, unproved_setup, world_teardown), T(test_changed_by_others), T(test_rules),
+		T(test_while_it_runs), T(test_ends_before), T(test_burst), T(test_requeued), T(test_comment_too_long), T(test_triggers_are_few),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -39,6 +39,15 @@ static void sim_begin(struct sim *s, uint32_t asked_min, uint32_t wish_min, uint
 	s->o.overtime_min = overtime_min;
 }
 
+/* slurmctld's update of a limit: the end of a running job moves along, but never into the past. */
+static void sim_limit(struct sim *s, uint32_t limit_min, int64_t now)
+{
+	s->job.end_time += 60 * ((int64_t)limit_min - s->job.limit_min);
+	if (s->job.phase == CLUSTER_RUNNING && s->job.end_time < now)
+		s->job.end_time = now;
+	s->job.limit_min = limit_min;
+}
+
 /* As limit_overtime_poll does. Returns false if the row is dropped. */
 static bool sim_look(struct sim *s, int64_t now)
 {
@@ -49,14 +58,14 @@ static bool sim_look(struct sim *s, int64_t now)
 	if (act == LIMIT_OVERTIME_FORGET)
 		return false;
 	if ((act == LIMIT_OVERTIME_SHORTEN || act == LIMIT_OVERTIME_RESTORE) && obeyed)
-		s->job.limit_min = limit;
+		sim_limit(s, limit, now);
 	if (act == LIMIT_OVERTIME_SHORTEN && obeyed) {
 		s->row.set_min = limit;
 		s->row.seen = false;
-	} else if (act == LIMIT_OVERTIME_LEAVE && s->job.limit_min == s->row.set_min) {
+	} else if ((act == LIMIT_OVERTIME_RESTORE && obeyed) || (act == LIMIT_OVERTIME_LEAVE && s->job.limit_min == s->row.set_min)) {
 		s->row.seen = true;
 	}
-	return act != LIMIT_OVERTIME_RESTORE || !obeyed;
+	return true;
 }
 
 /* Seconds that the job ran. The daemon looks until `dies` (seconds after the start). */
@@ -69,10 +78,10 @@ static int64_t sim_run(struct sim *s, int64_t dies)
 		kept = sim_look(s, now);
 	s->job.phase = CLUSTER_RUNNING;
 	s->job.start_time = start;
+	s->job.end_time = start + 60 * (int64_t)s->job.limit_min;
 	for (int64_t now = start;; now++) {
 		if (kept && now < start + dies && (now - start) % PERIOD_S == 0)
 			kept = sim_look(s, now);
-		s->job.end_time = start + 60 * (int64_t)s->job.limit_min;
 		if ((now - start) % TICK_S == 7 && s->job.end_time <= now - 60 * (int64_t)s->o.overtime_min)
 			return now - start;
 	}
@@ -135,7 +144,10 @@ static void test_reduced(void **state)
 		assert_int_equal(s.job.limit_min, 30);
 		assert_true(sim_look(&s, now));
 		s.o.overtime_min = overtime;
-		assert_false(sim_look(&s, now));
+		assert_true(sim_look(&s, now));
+		assert_int_equal(s.job.limit_min, 60);
+		s.job.limit_min = 30; /* slurmctld was killed before it had saved that */
+		assert_true(sim_look(&s, now));
 		assert_int_equal(s.job.limit_min, 60);
 	}
 	sim_begin(&s, 60, 10, 30);
@@ -147,8 +159,10 @@ static void test_reduced(void **state)
 
 static void test_tables(void **state)
 {
-	const struct overtime_partition list[] = {{"fast", {30, 500}}, {"slow", {OVERTIME_UNLIMITED, 0}}, {"new", {10, 200}}};
-	const struct overtime_table t = {.list = list, .n = 3};
+	const struct overtime_partition list[] = {
+		{"fast", {.overtime_min = 30, .reserved_at = 500, .longest_min = 90, .run_on = true}}, {"slow", {.overtime_min = OVERTIME_UNLIMITED, .run_on = true}},
+		{"new", {.overtime_min = 10, .reserved_at = 200, .longest_min = 60, .run_on = true}}, {"strict", {.run_on = false}}};
+	const struct overtime_table t = {.list = list, .n = 4};
 
 	(void)state;
 	assert_int_equal(overtime_of(&t, "fast").overtime_min, 30);
@@ -156,9 +170,14 @@ static void test_tables(void **state)
 	assert_int_equal(overtime_of(&t, "slow,fast").overtime_min, 30);
 	assert_int_equal(overtime_of(&t, "slow,fast").reserved_at, 500);
 	assert_int_equal(overtime_of(&t, "fast,new,slow").reserved_at, 200);
+	assert_int_equal(overtime_of(&t, "slow").longest_min, 0);
+	assert_int_equal(overtime_of(&t, "slow,fast").longest_min, 90);
+	assert_int_equal(overtime_of(&t, "new,slow,fast").longest_min, 60);
 	assert_int_equal(overtime_of(&t, "fast,gone").overtime_min, 0);
 	assert_int_equal(overtime_of(&t, "fas").overtime_min, 0);
 	assert_int_equal(overtime_of(&t, "").overtime_min, 0);
+	assert_true(overtime_of(&t, "slow").run_on);
+	assert_false(overtime_of(&t, "strict").run_on);
 	assert_int_equal(overtime_least_min(60, 0), 60);
 	assert_int_equal(overtime_least_min(60, 20), 40);
 	assert_int_equal(overtime_least_min(60, OVERTIME_UNLIMITED), 1);
@@ -229,7 +248,13 @@ static void assert_restored(struct cluster_job *j, unsigned limits)
 	for (int i = 0; i < 20; i++)
 		look();
 	assert_int_equal(w->n_limits, limits);
-	assert_int_equal(rows(), 0);
+	assert_int_equal(rows(), 1);
+	j->limit_min = 20; /* slurmctld was killed before it had saved that */
+	look();
+	assert_int_equal(w->n_limits, limits + 1);
+	assert_int_equal(w->last_limit_min, 60);
+	j->limit_min = 60;
+	look();
 }
 
 static void assert_untouched(void)
@@ -257,7 +282,7 @@ static void test_shortened(void **state)
 	assert_int_equal(w->counts.cut_short, 0); /* it reached its user's limit */
 }
 
-/* Shortly before U the limit becomes U - O, so that the job ends at U. People are still shown the limit that was planned with. */
+/* Shortly before U - O is over the limit becomes U - O, so that the job ends at U. People are still shown the limit that was planned with. */
 static void test_lowered_at_the_end(void **state)
 {
 	struct cluster_job *j = wish_job(30);
@@ -270,11 +295,11 @@ static void test_lowered_at_the_end(void **state)
 	assert_int_equal(w->last_limit_min, 10);
 	j->limit_min = 10;
 	job_run(j);
-	end = w->now + 3600;
+	end = w->now + 300;
 	while (w->n_limits == 1 && w->now < end)
 		look();
 	assert_int_equal(w->last_limit_min, 5);
-	assert_in_range(w->now, end - 200, end - 60);
+	assert_in_range(w->now, end - 60, end - 1);
 	j->limit_min = 5;
 	look();
 	look();
@@ -294,6 +319,71 @@ static void test_cut_short(void **state)
 	look();
 	assert_int_equal(w->counts.cut_short, 1);
 	assert_non_null(strstr(w->log, "job 30: ended by its limit after 1500 s, before the limit that its user asked for"));
+}
+
+static void job_forgotten(struct cluster_job *j)
+{
+	w->n = (size_t)(j - w->jobs);
+}
+
+static struct store_limits_missed missed(void)
+{
+	struct store_limits_missed m;
+	struct errbuf e;
+
+	assert_int_equal(store_limits_missed(w->store, 0, &m, &e), 0);
+	return m;
+}
+
+/* slurmctld has forgotten the job. slurmdbd knows its end, after a while. */
+static void test_end_not_seen(void **state)
+{
+	struct cluster_job *j = short_job(30);
+
+	(void)state;
+	job_forgotten(j);
+	w->end_known = 0;
+	for (int i = 0; i < 5; i++)
+		look();
+	assert_int_equal(w->last_asked, 30);
+	assert_string_equal(run_of(30).end_state, "");
+	w->end = (struct cluster_end){"TIMEOUT", "fast", "", START + 100, START + 1600, 1500};
+	w->end_known = 1;
+	look();
+	assert_non_null(strstr(w->log, "job 30: ended by its limit after 1500 s, before the limit that its user asked for"));
+	assert_string_equal(run_of(30).end_state, "TIMEOUT");
+	assert_string_equal(run_of(30).candidate, "fast");
+	assert_int_equal(w->counts.cut_short, 1);
+	assert_int_equal(w->counts.unseen, 0);
+	assert_true(missed().cut_short == 1 && missed().last_job == 30 && missed().unseen == 0);
+	j = wish_job(31); /* never shortened: nobody is asked */
+	w->refuse_limit = true;
+	look();
+	job_forgotten(j);
+	look();
+	assert_string_equal(run_of(31).end_state, "UNKNOWN");
+	assert_int_equal(w->last_asked, 30);
+}
+
+static void test_end_nobody_saw(void **state)
+{
+	struct cluster_job *j = short_job(30);
+
+	(void)state;
+	job_forgotten(j);
+	look();
+	assert_string_equal(run_of(30).end_state, "UNKNOWN");
+	assert_int_equal(w->counts.unseen, 1);
+	assert_int_equal(w->counts.cut_short, 0);
+	assert_true(missed().cut_short == 0 && missed().unseen == 1);
+	j = wish_job(31);
+	w->n_limits = 0;
+	look();
+	look();
+	assert_int_equal(w->n_limits, 1);
+	job_forgotten(j); /* slurmctld had the limit, and precedentd died before it saw that */
+	look();
+	assert_int_equal(w->counts.unseen, 2);
 }
 
 static void test_comment(void **state)
@@ -404,6 +494,33 @@ static void test_not_touched(void **state)
 	assert_int_equal(w->n_limits, 1);
 }
 
+static uint32_t brief_59(const char *account, const char *qos)
+{
+	(void)account;
+	return strcmp(qos, "brief") ? 0 : 59;
+}
+
+/* Its QOS allows 59 minutes, and it asked for an hour: slurmctld may not see less. */
+static void test_longer_than_allowed(void **state)
+{
+	struct cluster_job *j = wish_job(30);
+
+	(void)state;
+	w->longest_min = brief_59;
+	j->qos = "brief";
+	assert_untouched();
+	j->qos = "normal";
+	w->partitions[0].o.longest_min = 59;
+	assert_untouched();
+	w->partitions[0].o.longest_min = 60;
+	look();
+	assert_int_equal(w->n_limits, 1);
+	j->limit_min = 20;
+	look();
+	j->qos = "brief"; /* its user changes that */
+	assert_restored(j, 2);
+}
+
 static void test_another_guard(void **state)
 {
 	(void)state;
@@ -416,6 +533,8 @@ static void test_another_guard(void **state)
 static void test_refused(void **state)
 {
 	struct cluster_job *j = wish_job(30);
+	struct errbuf err;
+	char why[64];
 
 	(void)state;
 	w->refuse_limit = true;
@@ -424,8 +543,11 @@ static void test_refused(void **state)
 	assert_int_equal(w->n_limits, 4);
 	assert_non_null(strstr(w->log, "job 30: limit cannot be set from 01:00:00 to 00:20:00: no"));
 	assert_int_equal(run_of(30).limit_min, DURATION_UNSET);
+	assert_int_equal(store_limits_note_get(w->store, STORE_LIMITS_REFUSED, why, sizeof(why), &err), 1);
+	assert_string_equal(why, "no");
 	w->refuse_limit = false;
 	look();
+	assert_int_equal(store_limits_note_get(w->store, STORE_LIMITS_REFUSED, why, sizeof(why), &err), 0);
 	j->limit_min = 20;
 	look();
 	w->refuse_limit = true;
@@ -436,6 +558,147 @@ static void test_refused(void **state)
 	assert_int_equal(rows(), 1); /* it is tried again */
 	w->refuse_limit = false;
 	assert_restored(j, 8);
+}
+
+/* slurmctld and the log are spared where all is refused. All jobs have their turn. */
+static void test_all_refused(void **state)
+{
+	bool tried[20] = {false};
+	unsigned n = 0;
+
+	(void)state;
+	for (uint32_t id = 30; id < 50; id++)
+		wish_job(id);
+	w->refuse_limit = true;
+	look();
+	for (unsigned i = 0; i < 60; i++) {
+		unsigned before = w->n_limits;
+
+		w->last_limit_job = 0;
+		look();
+		assert_in_range(w->n_limits - before, 1, LIMIT_OVERTIME_REFUSALS);
+		n += !tried[w->last_limit_job - 30];
+		tried[w->last_limit_job - 30] = true;
+	}
+	assert_int_equal(n, 20);
+	w->refuse_limit = false;
+	w->n_limits = 0;
+	look();
+	assert_int_equal(w->n_limits, 20);
+}
+
+/* ---- EndAtAsked ---- */
+
+/* A job of an hour that Precedent has nothing to do with. */
+static struct cluster_job *other_job(uint32_t id)
+{
+	struct cluster_job *j = job_add(id, ACT_OBSERVE);
+
+	w->conf.end_at_asked = true;
+	w->partitions[0].o.run_on = true;
+	j->admin_comment = "";
+	job_run(j);
+	return j;
+}
+
+static void look_at(int64_t now)
+{
+	w->now = now;
+	look();
+}
+
+static void test_ends_at_asked(void **state)
+{
+	struct cluster_job *j = other_job(30);
+	int64_t end = j->end_time;
+
+	(void)state;
+	look_at(end + 50);
+	assert_int_equal(w->n_cancelled, 0);
+	w->refuse_cancel = true;
+	look_at(end + 60);
+	assert_non_null(strstr(w->log, "job 30: cannot be ended at its limit of 01:00:00: no"));
+	w->refuse_cancel = false;
+	look_at(end + 70);
+	assert_int_equal(w->n_cancelled, 1);
+	assert_int_equal(w->last_cancelled, 30);
+	assert_int_equal(w->n_limits, 0); /* its limit was never touched */
+	assert_int_equal(rows(), 0);
+}
+
+/* Each of these runs on; OverTimeLimit ends it. */
+static void test_runs_on(void **state)
+{
+	struct cluster_job *j = other_job(30);
+	int64_t late = j->end_time + 600;
+
+	(void)state;
+	w->conf.end_at_asked = false;
+	look_at(late);
+	w->conf.end_at_asked = true;
+	w->conf.limit_guard = GUARD_RAISE;
+	look_at(late);
+	w->conf.limit_guard = GUARD_OVERTIME;
+	w->partitions[0].o.run_on = false; /* slurmctld ends it itself */
+	look_at(late);
+	w->partitions[0].o.run_on = true;
+	w->refuse_overtime = true;
+	look_at(late);
+	assert_non_null(strstr(w->log, "jobs run on by OverTimeLimit: no partitions"));
+	w->refuse_overtime = false;
+	j->limit_min = DURATION_UNLIMITED;
+	look_at(late);
+	j->limit_min = 80; /* an operator gave it more */
+	j->end_time += 1200;
+	look_at(late);
+	j->limit_min = 60;
+	j->end_time -= 1200;
+	j->phase = CLUSTER_SUSPENDED;
+	look_at(late);
+	j->phase = CLUSTER_RUNNING;
+	j->suspended_s = 3600; /* it has not run for its hour */
+	look_at(late);
+	j->suspended_s = 0;
+	w->clock_ahead_s = 601;
+	look_at(late);
+	assert_int_equal(w->n_cancelled, 0);
+	w->clock_ahead_s = late;
+	look_at(late);
+	assert_non_null(strstr(w->log, "slurmctld does not tell its time"));
+	w->clock_ahead_s = 0;
+	assert_int_equal(w->n_cancelled, 0);
+	look_at(late);
+	assert_int_equal(w->n_cancelled, 1);
+}
+
+/* U counts, not the limit that Precedent set under this guard or, before, under another. */
+static void test_shortened_ends_at_asked(void **state)
+{
+	struct cluster_job *j = short_job(30);
+	int64_t start;
+
+	(void)state;
+	w->conf.end_at_asked = w->partitions[0].o.run_on = true;
+	job_run(j);
+	start = w->now;
+	for (look(); w->now < start + 3600 + 50;)
+		look();
+	assert_int_equal(w->n_cancelled, 0);
+	look();
+	look();
+	assert_int_equal(w->last_cancelled, 30);
+	job_end(j, "CANCELLED", 3670);
+	j = other_job(31);
+	j->admin_comment = "precedent:1 act=predict mode=limit key=" KEY " user_limit=60 limit=10";
+	j->limit_min = 10;
+	w->n_cancelled = 0;
+	job_run(j);
+	j->end_time = w->now + 600;
+	w->refuse_limit = true;
+	look_at(j->start_time + 3650);
+	assert_int_equal(w->n_cancelled, 0);
+	look_at(j->start_time + 3670);
+	assert_int_equal(w->last_cancelled, 31);
 }
 
 static int overtime_setup(void **state)
@@ -453,9 +716,10 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, overtime_setup, world_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_never_before), T(test_at_the_limit), T(test_reduced), T(test_tables), T(test_shortened), T(test_lowered_at_the_end),
-		T(test_cut_short),
-		T(test_comment), T(test_changed_by_others), T(test_reservations), T(test_not_touched), T(test_another_guard),
-		T(test_refused),
+		T(test_cut_short), T(test_end_not_seen), T(test_end_nobody_saw),
+		T(test_comment), T(test_changed_by_others), T(test_reservations), T(test_not_touched), T(test_longer_than_allowed), T(test_another_guard),
+		T(test_refused), T(test_all_refused),
+		T(test_ends_at_asked), T(test_runs_on), T(test_shortened_ends_at_asked),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -54,6 +54,9 @@ static void test_extend_rules(void **state)
 	j.limit_min = 12;
 	assert_false(limit_raise_is_due(&j, 10, 60, 10, 719, &next)); /* raised by somebody else */
 	j.limit_min = 10;
+	j.preempted = true;
+	assert_false(limit_raise_is_due(&j, 10, 60, 10, 599, &next)); /* in its grace time slurmctld would refuse */
+	j.preempted = false;
 	j.phase = CLUSTER_SUSPENDED;
 	assert_false(limit_raise_is_due(&j, 10, 60, 10, 599, &next));
 	assert_int_equal(limit_raise_next_min(10, 55, 60), 60);

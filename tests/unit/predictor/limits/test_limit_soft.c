@@ -83,6 +83,27 @@ static void test_set_while_it_runs(void **state)
 	assert_int_equal(j->time_min_min, 10);
 }
 
+/* A burst of jobs takes a share of the time. A time_min that is set already is taken back at once. */
+static void test_burst(void **state)
+{
+	unsigned before;
+
+	(void)state;
+	w->limit_ms = 200; /* of 500 in ten seconds */
+	for (uint32_t i = 30; i < 45; i++)
+		wish_job(i);
+	look(); /* and the rows of the jobs are made */
+	look();
+	before = w->n_time_mins;
+	look();
+	assert_int_equal(w->n_time_mins - before, 3);
+	looks(10);
+	assert_int_equal(w->n_time_mins, 15);
+	w->soft_works = false;
+	look();
+	assert_int_equal(w->n_time_mins, 30);
+}
+
 static void test_parameter_goes(void **state)
 {
 	struct cluster_job *j = soft_job(30);
@@ -96,6 +117,37 @@ static void test_parameter_goes(void **state)
 	looks(3);
 	assert_int_equal(j->time_min_min, 10);
 	assert_int_equal(w->n_limits, 0);
+}
+
+/* slurmctld is killed before it has saved that the time_min was taken back. Without the parameter backfill would lower the limit. */
+static void test_take_back_lost(void **state)
+{
+	struct cluster_job *j = soft_job(30);
+
+	(void)state;
+	w->soft_works = false;
+	looks(3);
+	assert_int_equal(j->time_min_min, 0);
+	j->time_min_min = 10;
+	looks(3);
+	assert_int_equal(j->time_min_min, 0);
+}
+
+/* A task that has a record of its own got its array's time_min. */
+static void test_task_of_array(void **state)
+{
+	struct cluster_job *j = wish_job(31);
+
+	(void)state;
+	j->array_job = 30;
+	j->time_min_min = 10;
+	looks(3);
+	assert_int_equal(j->time_min_min, 10);
+	assert_true(row_of(31).soft && row_of(31).set_min == 10);
+	w->conf.limit_guard = GUARD_AUTO;
+	w->soft_works = false;
+	looks(3);
+	assert_int_equal(j->time_min_min, 0);
 }
 
 static void test_reservation(void **state)
@@ -149,6 +201,38 @@ static void test_limit_changed_past_the_plugin(void **state)
 	assert_int_equal(j->time_min_min, 0);
 	assert_int_equal(w->n_limits, 0);
 	assert_int_equal(row_of(30).jobid, 0);
+}
+
+/* The parameter goes, and backfill starts the job before our time_min is gone. */
+static void test_lowered_by_backfill(void **state)
+{
+	struct cluster_job *j = soft_job(30);
+
+	(void)state;
+	w->soft_works = false;
+	w->refuse_limit = true;
+	j->limit_min = 12;
+	job_run(j);
+	looks(3);
+	assert_non_null(strstr(w->log, "job 30: limit cannot be restored from 00:12:00 to 01:00:00: no"));
+	assert_int_equal(w->n_limits, 3);
+	job_end(j, "TIMEOUT", 725);
+	look();
+	assert_int_equal(w->counts.cut_short, 1); /* so it counts */
+	w->refuse_limit = false;
+	w->soft_works = true;
+	w->n_time_mins = 0;
+	j = soft_job(31);
+	w->soft_works = false;
+	j->limit_min = 12;
+	job_run(j);
+	look();
+	assert_true(w->last_limit_job == 31 && w->last_limit_min == 60);
+	j->limit_min = 60;
+	looks(3);
+	job_end(j, "COMPLETED", 1000);
+	look();
+	assert_int_equal(w->counts.cut_short, 1);
 }
 
 static void test_time_min_changed(void **state)
@@ -271,8 +355,9 @@ static int soft_setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_set), TEST(test_set_while_it_runs), TEST(test_parameter_goes), TEST(test_reservation),
-		TEST(test_user_changes_limit), TEST(test_limit_changed_past_the_plugin), TEST(test_time_min_changed),
+		TEST(test_set), TEST(test_set_while_it_runs), TEST(test_burst), TEST(test_parameter_goes), TEST(test_take_back_lost),
+		TEST(test_task_of_array), TEST(test_reservation),
+		TEST(test_user_changes_limit), TEST(test_limit_changed_past_the_plugin), TEST(test_time_min_changed), TEST(test_lowered_by_backfill),
 		TEST(test_untouched), TEST(test_refused), TEST(test_guard_changes), TEST(test_auto), TEST(test_where_it_works),
 	};
 

@@ -293,6 +293,10 @@ static void test_stored(void **state)
 	assert_checked(text);
 	assert_line(text, "precedent_recent_runs{candidate=\"all\"} 0");
 	free(text);
+	ok(metrics_collect(s, &(struct precedent_conf){0}, NOW, &stored, &err)); /* no Candidates: all places with runs */
+	text = text_of(&live, &stored);
+	assert_line(text, "precedent_recent_runs{candidate=\"gone\"} 1");
+	free(text);
 	store_close(s);
 }
 

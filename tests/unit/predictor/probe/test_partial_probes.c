@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which probes precedentd allows to run the program itself: by PartialExecution, for all candidates and for single ones.
+/* Probes that run the program itself: those that PartialExecution allows, for all candidates and for single ones. A program with
+ * an accelerator has no other.
  * A script without the option leaves it to the job: see tests/cli/skeleton-probe.t. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,11 +64,149 @@ CASE(one_off, "PartialExecution=never\nPartialExecution.fast=off\nPartialExecuti
 /* nothing to compare with */
 CASE(source_never, "PartialExecution=on\nPartialExecution.fast=never", "never", "never")
 
+/* A record of the source probe that failed, with this line more. */
+static void source_fails(const char *line)
+{
+	char dir[256], path[300];
+	FILE *f;
+
+	result_leave(1, 500, "fast", 90, "cannot be probed");
+	job_dir(1, dir, sizeof(dir));
+	snprintf(path, sizeof(path), "%s/probe.fast.result", dir);
+	f = fopen(path, "r+");
+	assert_non_null(f);
+	assert_int_equal(fseek(f, -4, SEEK_END), 0); /* "end\n" */
+	assert_true(fprintf(f, "%send\n", line) > 0);
+	fclose(f);
+	job_end(job_find(500), "COMPLETED", 20);
+	look();
+}
+
+/* A program that no skeleton repeats is not traced again by itself, for a trace would say the same. */
+static void test_unskeleton(void **state)
+{
+	(void)state;
+	traced_job();
+	source_fails("unskeleton CUDA\n");
+	assert_state(PROGRAM_FAILED, "probe on fast: cannot be probed");
+	assert_true(program().retrace_at == 0 && program().n_traces == 1);
+	assert_int_equal(w->n_submitted, 1);
+}
+
+static void test_failed_is_traced_again(void **state)
+{
+	(void)state;
+	traced_job();
+	source_fails("");
+	assert_state(PROGRAM_FAILED, "probe on fast: cannot be probed");
+	assert_true(program().retrace_at > w->now);
+}
+
+/* ---- generic resources and licences ---- */
+
+/* The traced job has two GPUs on each node and a licence. */
+static void traced_with(const char *conf, const char *gres)
+{
+	struct cluster_job *j;
+	char text[256];
+
+	snprintf(text, sizeof(text), "Candidates=fast,slow:big\n%s", conf);
+	conf_make(text);
+	j = job_add(1, ACT_TRACE);
+	j->want[WANT_TRES_PER_NODE] = gres;
+	j->want[WANT_LICENCES] = "matlab:1";
+	look();
+	job_run(j);
+	look();
+	trace_leave(1);
+	job_end(j, "COMPLETED", 100);
+	look();
+}
+
+static void assert_wants(unsigned i, const char *gres, const char *licences)
+{
+	for (enum cluster_want k = 0; k < CLUSTER_WANTS; k++)
+		assert_string_equal(w->submitted[i].want[k], k == WANT_TRES_PER_NODE ? gres : k == WANT_LICENCES ? licences : "");
+}
+
+/* No probe takes a licence unless it runs the program, and none runs the program without. */
+static void test_wants(void **state)
+{
+	(void)state;
+	traced_with("", "gres:gpu:2");
+	assert_int_equal(w->n_submitted, 1);
+	assert_wants(0, "gres:gpu:2", "");
+	assert_script(0, "fast", "never");
+	probe_end(500, "fast", 90, 20);
+	assert_wants(1, "gres:gpu:2", "");
+	assert_script(1, "slow_big", "never");
+}
+
+static void test_wants_of_program(void **state)
+{
+	(void)state;
+	traced_with("PartialExecution=on\nPartialExecution.slow:big=never", "gres:gpu:2");
+	assert_wants(0, "gres:gpu:2", "matlab:1");
+	assert_script(0, "fast", "on");
+	probe_end(500, "fast", 90, 20);
+	assert_wants(1, "gres:gpu:2", "");
+	assert_script(1, "slow_big", "never");
+}
+
+/* Slurm's marks may differ, the rest may not. */
+static void test_wants_changed(void **state)
+{
+	(void)state;
+	traced_with("", "gres:gpu:2");
+	job_find(500)->want[WANT_TRES_PER_NODE] = "gres/gpu=2";
+	look();
+	assert_int_equal(probe("fast").state, PROBE_SUBMITTED);
+	job_find(500)->want[WANT_TRES_PER_NODE] = "gres/gpu=20";
+	look();
+	assert_int_equal(probe("fast").state, PROBE_FAILED);
+	assert_state(PROGRAM_FAILED, "its generic resources were changed");
+	assert_int_equal(w->last_cancelled, 500);
+}
+
+static void test_licences_changed(void **state)
+{
+	(void)state;
+	traced_with("", "gres:gpu:2");
+	job_find(500)->want[WANT_LICENCES] = "matlab:9";
+	look();
+	assert_state(PROGRAM_FAILED, "its licences were changed");
+}
+
+/* A text that a probe cannot repeat. */
+static void test_wants_too_long(void **state)
+{
+	char gres[CLUSTER_WANT_MAX + 1];
+
+	(void)state;
+	memset(gres, 'g', CLUSTER_WANT_MAX);
+	gres[CLUSTER_WANT_MAX] = '\0';
+	traced_with("", gres);
+	assert_int_equal(w->n_submitted, 0);
+	assert_state(PROGRAM_FAILED, "too long a text");
+	assert_true(program().retrace_at == 0);
+}
+
+static void test_wants_unclean(void **state)
+{
+	(void)state;
+	traced_with("", "gres:gpu\t6=x");
+	assert_int_equal(w->n_submitted, 0);
+	assert_state(PROGRAM_FAILED, "too long a text");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {T(test_default),	 T(test_off),	  T(test_on),	      T(test_never),
 					   T(test_one_on),	 T(test_partition_on), T(test_source_on), T(test_one_never),
-					   T(test_one_never_off), T(test_one_off), T(test_source_never)};
+					   T(test_one_never_off), T(test_one_off), T(test_source_never),
+					   T(test_unskeleton), T(test_failed_is_traced_again),
+					   T(test_wants), T(test_wants_of_program), T(test_wants_changed),
+					   T(test_licences_changed), T(test_wants_too_long), T(test_wants_unclean)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);

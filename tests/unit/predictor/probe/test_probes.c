@@ -201,6 +201,24 @@ static void test_source_removed(void **state)
 	assert_int_equal(probe("fast").state, PROBE_SUBMITTED);
 }
 
+/* Without candidates a program is probed where it was traced, and there again. */
+static void test_no_candidates(void **state)
+{
+	struct errbuf e;
+
+	(void)state;
+	conf_make("Mode=observe");
+	traced_job();
+	assert_int_equal(w->n_submitted, 1);
+	assert_string_equal(w->submitted[0].partition, "fast");
+	probe_end(500, "fast", 90, 20);
+	assert_state(PROGRAM_READY, "");
+	assert_true(near(estimate_on("fast").e.mean_s, 100));
+	assert_int_equal(probes_again(&w->env, KEY, "fast", "a test", w->now, &e), PROBE_AGAIN_PLANNED);
+	look();
+	assert_int_equal(w->n_submitted, 2);
+}
+
 static void test_retraced_meanwhile(void **state)
 {
 	struct store_program p;
@@ -383,7 +401,7 @@ static void poll_alone(void)
 	struct cluster_snapshot none = {NULL, 0, w->now};
 	struct errbuf e;
 
-	assert_int_equal(probes_poll(&w->env, &none, w->now, &e), 0);
+	assert_int_equal(probes_poll(&w->env, NULL, &none, w->now, &e), 0);
 }
 
 static unsigned made_again(void)
@@ -642,6 +660,33 @@ static void test_share_of_a_user(void **state)
 	assert_int_equal(w->n_submitted, PROBES_USER_MAX + 3);
 }
 
+static int count_begun(const struct store_program *p, void *arg)
+{
+	*(unsigned *)arg += p->state == PROGRAM_BUILDING;
+	return 0;
+}
+
+/* Thousands of programs wait: a look takes in some of them, and nobody is forgotten behind them. */
+static void test_backlog(void **state)
+{
+	struct store_program_filter all = {.uid = STORE_ALL_USERS};
+	unsigned begun = 0, looks = 0;
+	struct errbuf e;
+
+	(void)state;
+	assert_int_equal(store_begin(w->store, &e), 0);
+	programs_traced(1000, 1, 3000);
+	programs_traced(1001, 5000, 1);
+	look();
+	assert_int_equal(store_programs_each(w->store, &all, count_begun, &begun, &e), 3001);
+	assert_in_range(begun, PROBES_USER_MAX, 1024);
+	while (!submitted_by(1001) && looks++ < 20)
+		look();
+	assert_int_equal(submitted_by(1001), 1);
+	assert_int_equal(submitted_by(1000), PROBES_USER_MAX);
+	assert_int_equal(store_commit(w->store, &e), 0);
+}
+
 /* A user above the quota of the spool gets no probes until the sweeps find room. */
 static void test_above_quota(void **state)
 {
@@ -696,7 +741,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_allowance),	 T(test_budget_spent),	    T(test_budget_of_all),
 		T(test_cost_of_what_nobody_saw), T(test_costs_outlive_programs), T(test_preempted),
-		T(test_forgotten),	 T(test_candidate_removed), T(test_source_removed),
+		T(test_forgotten),	 T(test_candidate_removed), T(test_source_removed), T(test_no_candidates),
 		T(test_retraced_meanwhile), T(test_family),	    T(test_class_changes),
 		T(test_again_in_vain),	 T(test_source_class_changes), T(test_old_record),
 		T(test_again_is_bounded), T(test_news),
@@ -704,7 +749,7 @@ int main(void)
 		T(test_name_changed),	 T(test_size_changed),	    T(test_partition_changed),
 		T(test_requeue_changed), T(test_changed_and_ended), T(test_overrun),
 		T(test_user_barred),	 T(test_barred_again),	    T(test_held),
-		T(test_share_of_a_user), T(test_above_quota), T(test_record_of_the_source_job), T(test_class_of_a_failed_record),
+		T(test_share_of_a_user), T(test_backlog), T(test_above_quota), T(test_record_of_the_source_job), T(test_class_of_a_failed_record),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -577,17 +577,18 @@ static void test_forget(void **state)
 
 static void test_busy_lists(void **state)
 {
+	struct store_submitted *submitted;
 	struct store_pair *list;
 	struct store_probe probe = {.state = PROBE_SUBMITTED};
 	struct errbuf e;
 	size_t n;
 
 	(void)state;
-	assert_int_equal(store_busy_programs(store, &list, &n, &e), 0);
+	assert_int_equal(store_busy_programs(store, &(struct store_place){0}, 100, &list, &n, &e), 0);
 	assert_int_equal(n, 0);
 	free(list);
 	program_put(KEY_A, 1000, PROGRAM_BUILDING);
-	assert_int_equal(store_busy_programs(store, &list, &n, &e), 0);
+	assert_int_equal(store_busy_programs(store, &(struct store_place){0}, 100, &list, &n, &e), 0);
 	assert_int_equal(n, 1);
 	assert_string_equal(list[0].key, KEY_A);
 	free(list);
@@ -597,10 +598,95 @@ static void test_busy_lists(void **state)
 	strcpy(probe.candidate, "slow");
 	probe.state = PROBE_DONE;
 	assert_int_equal(store_probe_put(store, &probe, &e), 0);
-	assert_int_equal(store_busy_probes(store, &list, &n, &e), 0);
+	strcpy(probe.candidate, "fat");
+	probe.state = PROBE_WAITING;
+	assert_int_equal(store_probe_put(store, &probe, &e), 0);
+	assert_int_equal(store_busy_probes(store, &(struct store_place){0}, 100, &list, &n, &e), 0);
 	assert_int_equal(n, 1);
-	assert_string_equal(list[0].candidate, "fast");
+	assert_string_equal(list[0].candidate, "fat");
 	free(list);
+	assert_int_equal(store_busy_submitted(store, &submitted, &n, &e), 0);
+	assert_int_equal(n, 1);
+	assert_string_equal(submitted[0].of.candidate, "fast");
+	assert_int_equal(submitted[0].uid, 1000);
+	free(submitted);
+}
+
+/* A walk over a long list in turns sees each once, and begins again. */
+static void test_busy_in_turns(void **state)
+{
+	struct store_place programs = {0}, probes = {0};
+	struct store_probe probe = {.state = PROBE_WAITING, .candidate = "fast"};
+	unsigned seen = 0, turns = 0;
+	struct store_pair *list;
+	struct errbuf e;
+	char key[33];
+	size_t n;
+
+	(void)state;
+	for (unsigned i = 0; i < 25; i++) {
+		snprintf(key, sizeof(key), "%032x", i * 7 % 25 + 1);
+		program_put(key, 1000, i % 2 ? PROGRAM_BUILDING : PROGRAM_TRACED);
+		strcpy(probe.key, key);
+		assert_int_equal(store_probe_put(store, &probe, &e), 0);
+	}
+	do {
+		assert_int_equal(store_busy_programs(store, &programs, 10, &list, &n, &e), 0);
+		for (size_t i = 0; i < n; i++)
+			seen ^= 1u << strtoul(list[i].key, NULL, 16);
+		free(list);
+		assert_int_equal(store_busy_probes(store, &probes, 10, &list, &n, &e), 0);
+		free(list);
+		assert_int_equal(n, turns < 2 ? 10 : 5);
+	} while (++turns < 3);
+	assert_int_equal(seen, 0x3fffffe);
+	assert_int_equal(programs.key[0], 0);
+	assert_int_equal(probes.row, 0);
+}
+
+static void test_ping(void **state)
+{
+	json_t *reply = ask(4711, false, "{\"precedent\":1,\"verb\":\"ping\"}");
+	struct errbuf e;
+
+	(void)state;
+	assert_int_equal(json_integer_value(json_object_get(reply, "heartbeat")), 0);
+	json_decref(reply);
+	assert_int_equal(store_heartbeat_set(store, NOW + 90, &e), 0);
+	reply = ask(4711, false, "{\"precedent\":1,\"verb\":\"ping\"}");
+	assert_int_equal(json_integer_value(json_object_get(reply, "heartbeat")), NOW + 90);
+	assert_int_equal(json_integer_value(json_object_get(reply, "now")), NOW + 100);
+	json_decref(reply);
+}
+
+/* Nothing of the user remains, in any table; nothing of others goes. */
+static void test_forget_user(void **state)
+{
+	json_t *reply;
+	struct errbuf e;
+	struct store_lookup l;
+	char text[64];
+
+	(void)state;
+	assert_int_equal(store_cost_add(store, NOW, 1000, "fast", 80, &e), 0);
+	assert_int_equal(store_cost_add(store, NOW, 2000, "fast", 80, &e), 0);
+	assert_int_equal(store_meta_set(store, "asked.1000", "1 1", &e), 0);
+	assert_error(1000, false, "{\"precedent\":1,\"verb\":\"forget\",\"uid\":1000}", "only root and SlurmUser may forget a user");
+	assert_error(0, true, "{\"precedent\":1,\"verb\":\"forget\",\"uid\":-1}", "no user was named");
+	reply = ask(0, true, "{\"precedent\":1,\"verb\":\"forget\",\"uid\":1000}");
+	assert_true(json_integer_value(json_object_get(reply, "rows")) >= 5);
+	json_decref(reply);
+	assert_int_equal(jobs_seen(1000, false, "{\"precedent\":1,\"verb\":\"jobs\"}"), 0);
+	assert_int_equal(jobs_seen(2000, false, "{\"precedent\":1,\"verb\":\"jobs\"}"), 1);
+	assert_int_equal(store_lookup(store, KEY_A, &l, &e), 0);
+	assert_int_equal(store_lookup(store, KEY_B, &l, &e), 1);
+	assert_int_equal(l.n_estimates, 1);
+	assert_int_equal(store_meta_get(store, "asked.1000", text, sizeof(text), &e), 0);
+	assert_int_equal(store_key_forgotten(store, KEY_A, NOW, &e), 1); /* slurmctld may still know its jobs */
+	assert_int_equal(store_key_forgotten(store, KEY_B, NOW, &e), 0);
+	reply = ask(0, true, "{\"precedent\":1,\"verb\":\"cost\",\"days\":7}");
+	assert_int_equal(json_array_size(json_object_get(reply, "rows")), 1);
+	json_decref(reply);
 }
 
 static void test_site(void **state)
@@ -615,6 +701,7 @@ static void test_site(void **state)
 	snprintf(path, sizeof(path), "%s/slurm.conf", dir);
 	slurm_conf_load_file(path, &conf); /* missing */
 	assert_string_equal(conf.slurm_user, "slurm");
+	assert_string_equal(conf.ctld_host, "localhost");
 	f = fopen(path, "w");
 	fputs("# SlurmUser=nobody\n  slurmuser = daemon # the account\nAuthInfo=ttl=10,socket=/run/x/munge,cred_expire=1\n"
 	      "SlurmUserX=root\n", f);
@@ -629,6 +716,17 @@ static void test_site(void **state)
 	slurm_conf_load_file(path, &conf);
 	assert_true(conf.slurm_uid == (uid_t)-1);
 	assert_string_equal(conf.munge_socket, "");
+	f = fopen(path, "w");
+	fputs("#SlurmctldHost=no\nSlurmctldHost=one(10.0.0.1)\nSlurmctldHost=two\n", f);
+	fclose(f);
+	slurm_conf_load_file(path, &conf);
+	assert_string_equal(conf.ctld_host, "10.0.0.1");
+	f = fopen(path, "w");
+	fputs("ControlMachine=old,backup\n", f);
+	fclose(f);
+	slurm_conf_load_file(path, &conf);
+	assert_string_equal(slurm_conf_daemon_host(&conf, &(struct precedent_conf){.listen_host = (char[]){""}}), "old");
+	assert_string_equal(slurm_conf_daemon_host(&conf, &(struct precedent_conf){.listen_host = (char[]){"here"}}), "here");
 	unlink(path);
 }
 
@@ -678,7 +776,9 @@ int main(void)
 		T(test_nonsense),      T(test_jobs_are_ones_own), T(test_others_jobs_do_not_exist),
 		T(test_show),	       T(test_evidence),	  T(test_relations), T(test_models),
 		T(test_accuracy),      T(test_retrace), T(test_show_trial), T(test_retrace_guarded), T(test_retrace_all),
-		T(test_forget), T(test_changes_are_bounded), T(test_show_quota),	       T(test_busy_lists),	  T(test_site),
+		T(test_forget), T(test_changes_are_bounded), T(test_show_quota),	       T(test_busy_lists),	  T(test_busy_in_turns),
+		T(test_site),
+		T(test_ping), T(test_forget_user),
 		T(test_text),	       T(test_cost),		  T(test_probe_of_earlier_version),
 	};
 

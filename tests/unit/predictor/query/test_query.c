@@ -313,10 +313,11 @@ static void test_call_nobody_there(void **state)
 	server.port = net_port(fd);
 	close(fd);
 	assert_int_equal(query_call(&server, &plain, "{}", &reply, &e), -1);
-	assert_non_null(strstr(e.text, "Connection refused; is it running? (systemctl status precedentd)"));
+	assert_non_null(strstr(e.text, "Connection refused; is it running? (systemctl status precedentd); if it runs on another host, set ListenHost"));
 	server.host = "no-such-host.invalid";
 	assert_int_equal(query_call(&server, &plain, "{}", &reply, &e), -1);
 	assert_non_null(strstr(e.text, "no-such-host.invalid"));
+	assert_non_null(strstr(e.text, "set ListenHost in precedent.conf"));
 }
 
 static void test_munge_limits(void **state)

@@ -17,6 +17,7 @@
 #define GOOD_CLASS "node_class 0123456789abcdef 2 x Example CPU\nstartup_s 0.25\n"
 #define GOOD_TRACE "trace 0 mpi_s 10.5 skel_s 10.25 lo_s 10 hi_s 11 ran_s 1.5 events 1000 confidence 0.9\n"
 #define GOOD_PARTIAL "partial 0 whole_s 11 lo_s 10 hi_s 12 ran_s 1\n"
+#define NO_SKELETON "trace 0 mpi_s 10.5 skel_s 0 lo_s 0 hi_s 0 ran_s 0 events 1000 confidence 0\n"
 #define GOOD_TAIL "kernel stream 1.5\nhash fedcba9876543210\nend\n"
 #define GOOD GOOD_HEAD GOOD_CLASS GOOD_TRACE GOOD_TAIL
 
@@ -159,7 +160,31 @@ static const char *const bad[] = {
 	GOOD_HEAD GOOD_CLASS GOOD_TRACE GOOD_PARTIAL "partial_compute 1 traced_s 1 whole_s 1\n" GOOD_TAIL,
 	GOOD_HEAD GOOD_CLASS GOOD_TRACE GOOD_PARTIAL "partial_compute 0 traced_s 1 whole_s 1\npartial_compute 0 traced_s 1 whole_s 1\n"
 		GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS NO_SKELETON "unskeleton CUDA\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE GOOD_PARTIAL "unskeleton CUDA\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS NO_SKELETON GOOD_PARTIAL "unskeleton \n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS NO_SKELETON GOOD_PARTIAL "unskeleton a\nunskeleton b\n" GOOD_TAIL,
 };
+
+/* No skeleton repeats the program: the seconds are those of the program itself. */
+static void test_unskeleton(void **state)
+{
+	struct errbuf e;
+	struct result r, back;
+	struct buf out = {0};
+
+	(void)state;
+	assert_int_equal(parse(GOOD_HEAD GOOD_CLASS NO_SKELETON GOOD_PARTIAL "unskeleton CUDA\n" GOOD_TAIL, &r, &e), 0);
+	assert_string_equal(r.unskeleton, "CUDA");
+	assert_int_equal(result_format(&r, &out, &e), 0);
+	assert_int_equal(result_parse((const char *)out.data, out.len, &back, &e), 0);
+	assert_string_equal(back.unskeleton, "CUDA");
+	assert_true(back.traces[0].partial.whole_s == 11 && back.traces[0].skel_s == 0);
+	buf_free(&out);
+	assert_int_equal(parse("precedent-result 1\njob 1\ncandidate fast\nstatus failed\nreason CUDA, off\nunskeleton CUDA\nend\n",
+			       &r, &e), 0);
+	assert_true(!r.ok && r.unskeleton[0]);
+}
 
 static void test_bad(void **state)
 {
@@ -352,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_failed),
 		cmocka_unit_test(test_without_own),
 		cmocka_unit_test(test_every_cut_is_refused),
+		cmocka_unit_test(test_unskeleton),
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_bad_numbers),
 		cmocka_unit_test(test_zero_byte_and_length),

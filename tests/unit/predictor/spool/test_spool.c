@@ -6,13 +6,20 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "predictor/spool/result.h"
 #include "predictor/spool/spool.h"
 
 static void test_names(void **state)
@@ -80,10 +87,10 @@ static void execute(const char *command, const char *on)
 static unsigned asked; /* files that were asked about */
 
 /* libc's, counted. */
-int fstatat(int dir, const char *restrict name, struct stat *restrict st, int flags)
+int fstat(int fd, struct stat *st)
 {
 	asked++;
-	return (int)syscall(SYS_newfstatat, dir, name, st, flags);
+	return (int)syscall(SYS_fstat, fd, st);
 }
 
 static void test_look_is_bounded(void **state)
@@ -460,6 +467,62 @@ static void test_quota_owner(void **state)
 	spool_remove(&p);
 }
 
+/* ---- file systems of users ---- */
+
+/* Runs in a child with its own mounts: mount file systems over names of a user, and look. Returns 0 if none is entered. */
+static int look_at_mounts(const char *spool)
+{
+	char path[PATH_MAX], names[4][SPOOL_NAME_SIZE];
+	const uid_t uid = geteuid();
+	int job, dir;
+	enum spool_gap gap;
+	struct result res;
+	struct errbuf err;
+
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return 77;
+	snprintf(path, sizeof(path), "%s/%u/1/mounted.ptrace", spool, (unsigned)uid);
+	if (mount("/etc/passwd", path, NULL, MS_BIND, NULL))
+		return 1;
+	snprintf(path, sizeof(path), "%s/%u/1/probe.a.result", spool, (unsigned)uid);
+	if (mount("/etc/passwd", path, NULL, MS_BIND, NULL))
+		return 2;
+	snprintf(path, sizeof(path), "%s/%u/2", spool, (unsigned)uid);
+	if (mount("none", path, "tmpfs", 0, NULL))
+		return 3;
+	dir = spool_job_open(spool, uid, 1, &gap, &err);
+	job = spool_job_open(spool, uid, 2, &gap, &err);
+	if (job >= 0 || gap != SPOOL_UNSAFE || !strstr(err.text, strerror(EXDEV)))
+		return 4;
+	if (spool_traces(dir, uid, names, 4, &err) != 1 || strcmp(names[0], "own.ptrace"))
+		return 5;
+	return result_read(dir, "probe.a.result", uid, &res, &err) != -1 || !strstr(err.text, strerror(EXDEV)) ? 6 : 0;
+}
+
+static void test_mounts(void **state)
+{
+	struct spool p;
+	int dir, status;
+	pid_t child;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	spool_make(&p);
+	dir = job_make(&p, "1", "own.ptrace", 10, 100);
+	make(dir, "mounted.ptrace");
+	make(dir, "probe.a.result");
+	close(dir);
+	close(job_make(&p, "2", "b.ptrace", 10, 100));
+	child = fork();
+	if (!child)
+		_exit(look_at_mounts(p.top));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WEXITSTATUS(status) != 77)
+		assert_int_equal(status, 0);
+	spool_remove(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -474,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_quota_hostile),
 		cmocka_unit_test(test_quota_deep),
 		cmocka_unit_test(test_quota_owner),
+		cmocka_unit_test(test_mounts),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

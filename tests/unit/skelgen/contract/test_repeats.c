@@ -71,7 +71,7 @@ static void check_string(const uint32_t *s, uint32_t n)
 
 static void test_exhaustive(void **state)
 {
-	uint32_t s[12];
+	uint32_t s[12] = {0};
 
 	(void)state;
 	for (uint32_t n = 0; n <= 12; n++) {

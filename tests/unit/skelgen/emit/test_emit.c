@@ -178,7 +178,7 @@ static void test_report(void **arg)
 
 	(void)arg;
 	has(report, "loop of 200 iterations");
-	has(report, "confidence 0.");
+	has(report, "reproduced 0.");
 	free(c);
 	free(report);
 }

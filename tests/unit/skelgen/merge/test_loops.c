@@ -340,6 +340,86 @@ static void test_many_loops(void **state)
 	fail_msg("the longest loop was left out");
 }
 
+/* Calls that hardly fold: no loop is found on that rank, and one is on the other. */
+static void test_irregular(void **state)
+{
+	struct syn *s = syn_create(2);
+	uint64_t seed = 17;
+	struct errbuf err = {{0}};
+	struct loops l;
+	struct trace *t;
+
+	(void)state;
+	syn_begin(s);
+	while (fold_items(s->rank[0].fold) <= LOOPS_ITEMS_MAX)
+		syn_call(s, 0, "MPI_Barrier", syn_random(&seed) % 64, SYN(.gap_ns = 100));
+	for (int i = 0; i < 1000; i++)
+		syn_call(s, 1, "MPI_Barrier", 1, SYN(.gap_ns = 100));
+	syn_end(s);
+	t = syn_open(s);
+	assert_int_equal(loops_build(t, 0, &l, &err), 0);
+	assert_true(l.irregular);
+	assert_int_equal(l.n, 0);
+	assert_int_equal(l.events, s->rank[0].n);
+	loops_free(&l);
+	assert_int_equal(loops_build(t, 1, &l, &err), 0);
+	assert_false(l.irregular);
+	assert_int_equal(l.n, 1);
+	loops_free(&l);
+	trace_close(t);
+	syn_destroy(s);
+}
+
+/* More than LOOPS_ITEMS_MAX items: steps with inner loops of 1 to 4 and of 1 to 4 iterations at random, and a call before and some
+ * after. The outermost loop is found, each of its iterations, and its times. */
+static void test_outermost(void **state)
+{
+	struct syn *s = syn_create(1);
+	uint64_t seed = 17, steps = 0, *begin = calloc(LOOPS_ITEMS_MAX, sizeof(*begin)), first, end, k;
+	double ns = 0;
+	struct errbuf err = {{0}};
+	struct loops l;
+	struct trace *t;
+
+	(void)state;
+	syn_begin(s);
+	syn_call(s, 0, "MPI_Bcast", 9, SYN(.gap_ns = 5000));
+	while (fold_items(s->rank[0].fold) <= LOOPS_ITEMS_MAX) {
+		begin[steps++] = s->rank[0].n;
+		syn_call(s, 0, "MPI_Barrier", 1, SYN(.gap_ns = 700, .dur_ns = 50));
+		for (uint64_t site = 2; site < 4; site++)
+			for (uint64_t i = syn_random(&seed) % 4 + 1; i > 0; i--)
+				syn_call(s, 0, "MPI_Barrier", site, SYN(.gap_ns = 100, .dur_ns = 50));
+		ns += 750 + 150 * (double)(s->rank[0].n - begin[steps - 1] - 1);
+	}
+	begin[steps] = s->rank[0].n;
+	for (int i = 0; i < 5; i++)
+		syn_call(s, 0, "MPI_Bcast", 8, SYN(.gap_ns = 9000));
+	syn_end(s);
+	t = syn_open(s);
+	assert_int_equal(loops_build(t, 0, &l, &err), 0);
+	assert_true(l.irregular);
+	assert_int_equal(l.n, 1);
+	assert_int_equal(l.events, s->rank[0].n);
+	assert_int_equal(l.loop[0].iterations, steps);
+	for (k = 0; k < steps; k++) {
+		loops_iteration(&l, 0, k, &first, &end);
+		assert_int_equal(first, begin[k]);
+		assert_int_equal(end, begin[k + 1]);
+	}
+	assert_true(fabs(l.loop[0].ns - ns) < 0.5);
+	assert_true(fabs(l.loop[0].t1_ns - l.loop[0].t0_ns - ns) < 0.5);
+	loops_execution(&l, 0, 0, &first, &end);
+	assert_int_equal(end - first, steps);
+	assert_int_equal(loops_at(&l, begin[steps / 2], &k), 0);
+	assert_int_equal(k, steps / 2);
+	assert_int_equal(loops_at(&l, begin[steps], &k), LOOPS_NONE);
+	loops_free(&l);
+	trace_close(t);
+	syn_destroy(s);
+	free(begin);
+}
+
 static void test_no_rank(void **state)
 {
 	struct syn *s = syn_create(2);
@@ -367,7 +447,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nested),	   cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_iterations_that_differ), cmocka_unit_test(test_many_loops),
-		cmocka_unit_test(test_no_rank),
+		cmocka_unit_test(test_irregular), cmocka_unit_test(test_outermost), cmocka_unit_test(test_no_rank),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -281,6 +281,42 @@ static void test_empty_loop_ends(void **arg)
 	tear_down(&f);
 }
 
+/* The trace itself against the hash of the calls as they were recorded. */
+static void test_folded(void **arg)
+{
+	struct syn *s = syn_irregular(3, 11);
+	struct trace *t = syn_open(s);
+	struct folded *f = (struct folded *)&trace_get_rank(t, 1)->events;
+	struct skel_verify_report rep;
+	struct errbuf err = {""};
+	uint64_t at = f->n_item / 2;
+	struct fold_item kept = f->item[at];
+
+	(void)arg;
+	assert_int_equal(skel_verify_folded(t, &rep, &err), 0);
+	assert_int_equal(rep.ranks, 3);
+	assert_int_equal(rep.events, s->rank[0].n + s->rank[1].n + s->rank[2].n);
+	f->item[at].key = kept.key == 0 ? 1 : 0; /* another call */
+	assert_int_equal(skel_verify_folded(t, &rep, &err), -1);
+	assert_non_null(strstr(err.text, "rank 1: the trace has "));
+	f->item[at] = kept;
+	f->item[at].count++;
+	assert_int_equal(skel_verify_folded(t, &rep, &err), -1);
+	f->item[at] = kept;
+	for (at = f->top; at + 1 < f->n_item && f->item[at].key == f->item[at + 1].key; at++)
+		;
+	assert_true(at + 1 < f->n_item);
+	kept = f->item[at]; /* two calls in another order */
+	f->item[at] = f->item[at + 1];
+	f->item[at + 1] = kept;
+	assert_int_equal(skel_verify_folded(t, &rep, &err), -1);
+	f->item[at + 1] = f->item[at];
+	f->item[at] = kept;
+	assert_int_equal(skel_verify_folded(t, &rep, &err), 0);
+	trace_close(t);
+	syn_destroy(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +328,7 @@ int main(void)
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_missing_and_surplus_calls),
 		cmocka_unit_test(test_empty_loop_ends),
+		cmocka_unit_test(test_folded),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

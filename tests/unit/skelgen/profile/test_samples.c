@@ -154,6 +154,17 @@ static void test_sleep(void **state)
 	off_cpu_destroy(m);
 }
 
+static void test_sleep_of_threads(void **state)
+{
+	(void)state;
+	/* A helper thread of the MPI library that works for 1 ms does not keep a sleeping rank awake. */
+	assert_float_equal(off_cpu_part(400e6, 399e6, 1e6), 0.995, 1e-9);
+	/* The first thread waits for a team that works all the time, or half of it. */
+	assert_float_equal(off_cpu_part(400e6, 400e6, 8 * 400e6), 0, 1e-9);
+	assert_float_equal(off_cpu_part(400e6, 400e6, 200e6), 0.5, 1e-9);
+	assert_float_equal(off_cpu_part(0, 0, 0), 0, 1e-9);
+}
+
 /* ---- footprints ---- */
 
 static uint64_t random_u64(uint64_t *r)
@@ -499,7 +510,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_page),      cmocka_unit_test(test_counters),
-		cmocka_unit_test(test_sleep),     cmocka_unit_test(test_footprint),
+		cmocka_unit_test(test_sleep), cmocka_unit_test(test_sleep_of_threads), cmocka_unit_test(test_footprint),
 		cmocka_unit_test(test_chase),     cmocka_unit_test(test_stream_and_stride),
 		cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_continue),
 		cmocka_unit_test(test_arm_ahead),

@@ -232,6 +232,87 @@ static void test_declarations(void **arg)
 	program_end(&p);
 }
 
+/* ---- parts ---- */
+
+/* Lines of a function's body without their tabs, parts in the place of their calls. Returns the longest body's bytes. */
+static size_t lines_put(const char *c, const char *function, struct text *out)
+{
+	char head[80];
+	const char *at;
+	size_t most, own;
+
+	snprintf(head, sizeof head, "void %s(int rank, int size)\n{\n\t(void)rank;\n\t(void)size;\n", function);
+	at = strstr(c, head);
+	assert_non_null(at);
+	at += strlen(head);
+	most = (size_t)(strstr(at, "\n}\n") - at);
+	for (const char *line = at; *line != '}'; line += strcspn(line, "\n") + 1) {
+		const char *text = line + strspn(line, "\t");
+		unsigned part;
+
+		assert_true(text > line || *text == '\n');
+		if (sscanf(text, "part%u(", &part) == 1) {
+			snprintf(head, sizeof head, "part%u", part);
+			own = lines_put(c, head, out);
+			most = own > most ? own : most;
+		} else {
+			text_put(out, "%.*s\n", (int)strcspn(text, "\n"), text);
+		}
+	}
+	return most;
+}
+
+/* Adds a statement, and its line to what is expected. */
+static void both_add(struct code *c, struct text *expected, const char *postfix, const char *line)
+{
+	code_add(c, postfix);
+	text_put(expected, "%s\n", line);
+}
+
+static void many_add(struct code *c, struct text *expected, int n)
+{
+	for (int i = 0; i < n; i++)
+		both_add(c, expected, "#why values0 v1 int skel_gap() do end", "/* why */\n{\nconst int64_t *v = skel_values(0);\n\n"
+			 "skel_gap((int)v[1]);\n}");
+}
+
+/* Long blocks at three depths: what is printed is the same in parts, and no function is long. */
+static void test_parts(void **arg)
+{
+	enum { MANY = 6000, LONGEST = 2 * 40000 };
+	struct text expected = {.len = 0}, printed = {.len = 0}, c = {.len = 0};
+	struct errbuf err = {""};
+	struct program p;
+	struct ops_file f;
+	uint64_t *w;
+
+	(void)arg;
+	program_make(&p, "");
+	many_add(&p.code, &expected, MANY);
+	both_add(&p.code, &expected, "0 200 SKEL_ALL skel_loop() loop0", "for (skel_loop(0, 200, SKEL_ALL); skel_next(0);) {");
+	many_add(&p.code, &expected, MANY);
+	both_add(&p.code, &expected, "rank 0 == if", "if (rank == 0) {");
+	many_add(&p.code, &expected, MANY);
+	both_add(&p.code, &expected, "end else", "} else {");
+	many_add(&p.code, &expected, MANY);
+	both_add(&p.code, &expected, "end", "}");
+	many_add(&p.code, &expected, 1);
+	both_add(&p.code, &expected, "end", "}");
+	many_add(&p.code, &expected, 1);
+	assert_int_equal(program_file(&p, &w, &f, &err), 0);
+	print_c(&f, &p, &c);
+	assert_false(c.failed);
+	assert_in_range(lines_put(c.data, "run", &printed), 1, LONGEST);
+	assert_string_equal(printed.data, expected.data);
+	assert_non_null(strstr(c.data, "\tpart2(rank, size);\n"));
+	text_free(&c);
+	text_free(&printed);
+	text_free(&expected);
+	ops_file_free(&f);
+	free(w);
+	program_end(&p);
+}
+
 /* ---- the file ---- */
 
 static void test_file(void **arg)
@@ -271,6 +352,39 @@ static void test_rounding(void **arg)
 	assert_true(code_rounded(0.123456789, 4) == 0.1235);
 	code_free(&c);
 	code_free(&d);
+}
+
+/* As many loops as a skeleton of a long run can have: only the length of the file bounds them. */
+static void test_many_loops(void **arg)
+{
+	enum { LOOPS = 1 << 18 };
+	struct errbuf err = {""};
+	struct program p;
+	struct ops_file f;
+	const char *why;
+	uint64_t *w;
+
+	(void)arg;
+	program_make(&p, "");
+	p.field[OPS_F_n_loops] = LOOPS;
+	for (uint32_t i = 0; i < LOOPS; i++) {
+		code_int(&p.code, i);
+		code_add(&p.code, "200 SKEL_ALL skel_loop()");
+		code_op(&p.code, OPS_LOOP, i);
+		code_op(&p.code, OPS_END, 0);
+	}
+	if (program_file(&p, &w, &f, &err) != 0)
+		fail_msg("%s", err.text);
+	ops_file_free(&f);
+	for (uint64_t more = 0; more < 2; more++) {
+		w[OPS_H_FIELDS + OPS_F_n_loops] = w[OPS_H_WORDS] + more;
+		w[OPS_H_HASH] = ops_hash(w, w[OPS_H_WORDS]);
+		assert_int_equal(ops_check(w, w[OPS_H_WORDS], &f, &why), more == 0 ? 0 : -1);
+		ops_file_free(&f);
+	}
+	assert_string_equal(why, "one of its numbers is out of range");
+	free(w);
+	program_end(&p);
 }
 
 static void refused(const char *postfix, const char *why)
@@ -351,6 +465,7 @@ int main(void)
 		cmocka_unit_test(test_expressions), cmocka_unit_test(test_casts),	 cmocka_unit_test(test_statements),
 		cmocka_unit_test(test_comments),    cmocka_unit_test(test_declarations), cmocka_unit_test(test_file),
 		cmocka_unit_test(test_rounding),    cmocka_unit_test(test_refused),	 cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_many_loops), cmocka_unit_test(test_parts),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/put_page.h"
+#include "trace/format/device.h"
 #include "trace/format/ends.h"
 #include "trace/format/page.h"
 #include "trace/format/writer.h"
@@ -65,6 +66,7 @@ static void fill_defs(struct trace_defs *d, uint32_t rank)
 	if (rank) { /* the recorder took 100,000 ticks of the rest at once */
 		memcpy(d->proc.state_ticks, (uint64_t[]){1000000, 7000000, 500000, 500000}, sizeof(d->proc.state_ticks));
 		d->proc.poll_ticks = 900000;
+		d->proc.devices = 1ull << TDEV_CUDA | 1ull << (TDEV_N + 1);
 	}
 }
 
@@ -398,12 +400,57 @@ static void test_writer_is_atomic(void **state)
 	trace_writer_abort(w);
 }
 
+/* Accelerators of all ranks together, one that this version does not know among them. */
+static void test_devices(void **state)
+{
+	struct errbuf err;
+	struct trace *t = trace_open(path, &err);
+	uint32_t ranks;
+
+	(void)state;
+	assert_non_null(t);
+	assert_int_equal(trace_devices(t, &ranks), 1ull << TDEV_CUDA | 1ull << (TDEV_N + 1));
+	assert_int_equal(ranks, RANKS - 1);
+	trace_close(t);
+}
+
+/* A trace of a version that did not record accelerators ends before them. */
+/* What later recorders append is missing in older traces: first the bytes of an open send, then the devices. */
+static void test_before_devices(void **state)
+{
+	static const struct {
+		size_t cut;
+		uint64_t devices, bytes;
+	} of[] = {{0, 1, 2}, {1, 1, 0}, {2, 0, 0}};
+	struct trace_defs d, back;
+	struct buf raw = {0};
+	struct errbuf err;
+
+	(void)state;
+	fill_defs(&d, 0);
+	d.proc.devices = 1;
+	d.proc.in_call.bytes = 2;
+	trace_defs_encode(&d, &raw);
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		struct rdbuf in = {.data = raw.data, .len = raw.len - of[i].cut};
+
+		assert_int_equal(trace_defs_decode(&in, RANKS, &back, &err), 0);
+		assert_int_equal(back.proc.devices, of[i].devices);
+		assert_int_equal(back.proc.in_call.bytes, of[i].bytes);
+		assert_string_equal(back.proc.host, "node1");
+		trace_defs_free(&back);
+	}
+	trace_defs_free(&d);
+	buf_free(&raw);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),	 cmocka_unit_test(test_no_trace),
 		cmocka_unit_test(test_every_byte),	 cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_devices),		 cmocka_unit_test(test_before_devices),
 		cmocka_unit_test(test_newer_and_appended), cmocka_unit_test(test_writer_is_atomic),
 	};
 

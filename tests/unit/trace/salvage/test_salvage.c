@@ -245,7 +245,7 @@ static int receives_for_ever(struct play *p)
 		return 4;
 	rec.live->comm[0] = 77;
 	/* 999 % 7 is 5: from rank 0 with tag 5 */
-	rec_start(&c, (struct rec_inside){SPILL_CALL(FN_MPI_Recv, 5), 77, REC_PEERS(0, 0)});
+	rec_start(&c, (struct rec_inside){SPILL_CALL(FN_MPI_Recv, 5), 77, REC_PEERS(0, 0), 0});
 	return 0;
 }
 
@@ -257,7 +257,7 @@ static int receives_otherwise(struct play *p)
 	play_until(p, 1000);
 	if (!rec_enter(&c, rec.live->enter_address, 0))
 		return 4;
-	rec_start(&c, (struct rec_inside){SPILL_CALL(FN_MPI_Recv, -7), 78, REC_PEERS(0, -9)});
+	rec_start(&c, (struct rec_inside){SPILL_CALL(FN_MPI_Recv, -7), 78, REC_PEERS(0, -9), 0});
 	return 0;
 }
 
@@ -271,7 +271,7 @@ static int waits_elsewhere(struct play *p)
 	m[0] = (struct spill_module){.base = 0x5000, .lo = 0x6000, .hi = 0x7000, .path = "/lib/other.so"};
 	if (!rec_enter(&c, 0x6123, 0))
 		return 4;
-	rec_start(&c, (struct rec_inside){SPILL_CALL(FN_MPI_Waitall, 0), 0, REC_PEERS(3, 0)});
+	rec_start(&c, (struct rec_inside){SPILL_CALL(FN_MPI_Waitall, 0), 0, REC_PEERS(3, 0), 0});
 	return 0;
 }
 

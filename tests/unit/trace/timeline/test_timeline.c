@@ -468,6 +468,49 @@ static void test_messages(void **state)
 	free(all.m);
 }
 
+static int count_message(const struct timeline_message *m, void *arg)
+{
+	(void)m;
+	++*(uint32_t *)arg;
+	return 0;
+}
+
+/* A blocking receive waits until its message is sent; one whose message was there, and a wait, are not told. */
+static void test_late(void **state)
+{
+	static const int64_t one[] = {0};
+	struct syn *s = syn_create(2);
+	struct errbuf err;
+	const struct timeline_late *l;
+	struct timeline *tl;
+	struct trace *t;
+	uint32_t n, messages = 0;
+
+	(void)state;
+	syn_begin(s);
+	syn_call(s, 0, "MPI_Send", 1, SYN(.dst = 1, .tag = 1, .gap_ns = 5000, .dur_ns = 100)); /* is at 5000 behind MPI_Init */
+	syn_call(s, 0, "MPI_Send", 1, SYN(.dst = 1, .tag = 2, .gap_ns = 100, .dur_ns = 100));
+	syn_call(s, 0, "MPI_Send", 1, SYN(.dst = 1, .tag = 3, .gap_ns = 5000, .dur_ns = 100));
+	syn_call(s, 1, "MPI_Recv", 2, SYN(.src = 0, .tag = 1, .gap_ns = 1000, .dur_ns = 4300)); /* from 1000 on */
+	syn_call(s, 1, "MPI_Recv", 2, SYN(.src = 0, .tag = 2, .gap_ns = 1000, .dur_ns = 300));
+	syn_call(s, 1, "MPI_Irecv", 2, SYN(.src = 0, .tag = 3, .req = 0, .gap_ns = 10, .dur_ns = 10));
+	syn_call(s, 1, "MPI_Wait", 2, SYN(.reqs = one, .n_reqs = 1, .gap_ns = 10, .dur_ns = 9000));
+	syn_end(s);
+	t = syn_open(s);
+	tl = timeline_create(t, &err);
+	assert_non_null(timeline_late(tl, 1, &n) ? NULL : tl); /* nothing is known yet */
+	assert_int_equal(timeline_messages(tl, 0, UINT64_MAX, count_message, &messages, &err), 0);
+	assert_int_equal(messages, 3);
+	assert_null(timeline_late(tl, 0, &n));
+	l = timeline_late(tl, 1, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(l->t1_ns - l->t0_ns, 4000);
+	assert_int_equal(l->state, TSTATE_RECEIVING);
+	timeline_destroy(tl);
+	trace_close(t);
+	syn_destroy(s);
+}
+
 static void test_bad_windows(void **state)
 {
 	struct syn *s = syn_ring(4, 10);
@@ -494,7 +537,7 @@ int main(void)
 		cmocka_unit_test(test_one_page),    cmocka_unit_test(test_many_pages),
 		cmocka_unit_test(test_dropped_pages), cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_level_pages), cmocka_unit_test(test_messages),
-		cmocka_unit_test(test_bad_windows),
+		cmocka_unit_test(test_late), cmocka_unit_test(test_bad_windows),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -171,7 +171,7 @@ static double fact(const struct buf *page, const char *object, const char *key)
 /* The page keeps to its budget, and tells where single calls end. */
 static void page_budget(void **state)
 {
-	struct buf all = page_of((struct view_input){.budget = 16000000}, 8, 40000);
+	struct buf all = page_of((struct view_input){.budget = 22000000}, 8, 40000);
 	struct buf some = page_of((struct view_input){.budget = 1500000}, 8, 40000);
 	double end = fact(&all, "\"served\"", "\"end\":");
 

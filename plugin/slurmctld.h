@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Everything that depends on Slurm's version. Also declares the functions of slurmctld that public headers do not
- * declare; they are in libslurmfull, which every slurmctld loads. No other file has an #if about Slurm.
+ * Declares what a plugin uses of slurmctld that public headers do not declare. The functions are in libslurmfull, which every
+ * slurmctld loads.
  */
-#ifndef PRECEDENT_PLUGIN_SLURM_COMPAT_H
-#define PRECEDENT_PLUGIN_SLURM_COMPAT_H
+#ifndef PRECEDENT_PLUGIN_SLURMCTLD_H
+#define PRECEDENT_PLUGIN_SLURMCTLD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
-#include <slurm/slurm.h>
-#include <slurm/slurm_errno.h>
+
+#include "common/slurm_compat.h"
 
 /* slurmctld's record of a job; only passed on. */
 typedef struct job_record job_record_t;
@@ -33,18 +33,18 @@ extern time_t last_part_update __attribute__((weak));
 /* slurmctld's configuration. slurmctld holds its lock while it calls job_submit. */
 extern slurm_conf_t slurm_conf __attribute__((weak));
 
+/*
+ * Is this a question when the job would start (--test-only)? The command line does not say: options can be abbreviated or
+ * stand in the script. slurm_submit_batch_job and slurm_allocate_resources fill in the session. slurm_job_will_run does not.
+ * This holds from 20.11 to 26.05 (src/api).
+ */
+static inline bool compat_test_only(const job_desc_msg_t *desc)
+{
+	return desc->alloc_sid == NO_VAL;
+}
+
 #define compat_free(p) slurm_xfree((void **)&(p))
 #define compat_resize(p, count)                                                                              \
 	slurm_xrecalloc((void **)&(p), (count), sizeof(*(p)), true, true, __FILE__, __LINE__, __func__)
-
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
-#define COMPAT_JOB_MODIFY(desc, job, uid)                                                                    \
-	int job_modify(job_desc_msg_t *desc, job_record_t *job, uint32_t uid, char **err_msg)
-#define COMPAT_JOB_MODIFY_UNUSED (void)err_msg
-#else
-#define COMPAT_JOB_MODIFY(desc, job, uid)                                                                    \
-	int job_modify(job_desc_msg_t *desc, job_record_t *job, uint32_t uid)
-#define COMPAT_JOB_MODIFY_UNUSED (void)0
-#endif
 
 #endif

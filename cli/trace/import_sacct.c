@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* precedent import --sacct: see import_sacct.h. For administrators: the store's file belongs to SlurmUser. */
+#include <errno.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/trace/import_sacct.h"
+#include "cli/ui/json_out.h"
+#include "cli/ui/util.h"
+#include "common/conf.h"
+#include "predictor/history/import.h"
+#include "predictor/store/store.h"
+
+/* ---- what history_import asks for ---- */
+
+static int user_uid(void *arg, const char *name, uint32_t *uid)
+{
+	const struct passwd *pw = getpwnam(name);
+
+	(void)arg;
+	if (pw)
+		*uid = pw->pw_uid;
+	return pw != NULL;
+}
+
+static void tell_bad(void *arg, const char *text)
+{
+	(void)arg;
+	fprintf(stderr, "precedent: %s\n", cli_shown(text));
+}
+
+/* How far a file is read; of a pipe nobody knows. */
+static void tell_progress(void *arg, uint64_t records)
+{
+	FILE *in = arg;
+	struct stat st;
+
+	(void)records;
+	if (fstat(fileno(in), &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+		cli_progress("importing", (double)ftello(in), (double)st.st_size);
+}
+
+/* ---- where jobs come from ---- */
+
+/* Runs older than RetentionTime would not be kept. */
+static FILE *sacct_start(const struct precedent_conf *conf)
+{
+	time_t since = time(NULL) - (time_t)conf->retention_s;
+	char command[512], day[32];
+	struct tm tm;
+
+	localtime_r(&since, &tm);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(command, sizeof(command),
+		 "SLURM_TIME_FORMAT=%%s exec sacct --allusers --allocations --parsable2 --delimiter='%c' "
+		 "--starttime=%s --format=%s",
+		 SACCT_SEPARATOR, day, SACCT_FORMAT);
+	return popen(command, "re");
+}
+
+static FILE *input_open(const char *file, const struct precedent_conf *conf)
+{
+	if (!file)
+		return sacct_start(conf);
+	return !strcmp(file, "-") ? stdin : fopen(file, "re");
+}
+
+/* -1: sacct has failed. */
+static int input_close(FILE *in, const char *file)
+{
+	if (file)
+		return in == stdin ? 0 : fclose(in), 0;
+	return pclose(in) == 0 ? 0 : -1;
+}
+
+/* ---- the store ---- */
+
+/* Files that root would make beside the store could not be written by precedentd. Root becomes the store's owner. */
+static int become_owner(const struct precedent_conf *conf, struct errbuf *err)
+{
+	struct stat st;
+
+	if (stat(conf->store_file, &st) < 0)
+		return err_set(err, "%s: %s: %s", conf->store_file, strerror(errno),
+			       errno == EACCES ? "run 'precedent import --sacct' as root or SlurmUser"
+					       : "start precedentd, which makes the store");
+	if (geteuid() == st.st_uid)
+		return 0;
+	if (geteuid() != 0)
+		return err_set(err, "%s: is not yours: run 'precedent import --sacct' as root or SlurmUser",
+			       conf->store_file);
+	if (setgroups(0, NULL) < 0 || setgid(st.st_gid) < 0 || setuid(st.st_uid) < 0)
+		return err_set(err, "%s: cannot become its owner: %s", conf->store_file, strerror(errno));
+	return 0;
+}
+
+static void report_print(const struct import_report *r, double seconds)
+{
+	char n[8][32], took[32];
+
+	printf("%s jobs read in %s: %s added, %s known before\n", cli_thousands(n[0], sizeof(n[0]), r->jobs),
+	       cli_seconds(took, sizeof(took), seconds), cli_thousands(n[1], sizeof(n[1]), r->added),
+	       cli_thousands(n[2], sizeof(n[2]), r->jobs - r->added - r->probes - r->unknown));
+	printf("added with a key of Precedent: %s\n", cli_thousands(n[3], sizeof(n[3]), r->with_key));
+	if (r->probes || r->left_out)
+		printf("left out: %s probe jobs, %s steps and jobs that have not run or not ended\n",
+		       cli_thousands(n[4], sizeof(n[4]), r->probes), cli_thousands(n[5], sizeof(n[5]), r->left_out));
+	if (r->unknown)
+		printf("left out: %s jobs of users that this machine does not know\n",
+		       cli_thousands(n[6], sizeof(n[6]), r->unknown));
+	if (r->bad)
+		printf("left out: %s lines that could not be read\n", cli_thousands(n[7], sizeof(n[7]), r->bad));
+}
+
+static int report_print_json(const struct import_report *r)
+{
+	return cli_print_json(json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "jobs", (json_int_t)r->jobs, "added",
+					(json_int_t)r->added, "with_key", (json_int_t)r->with_key, "probes",
+					(json_int_t)r->probes, "left_out", (json_int_t)r->left_out, "unknown_users",
+					(json_int_t)r->unknown, "bad_lines", (json_int_t)r->bad));
+}
+
+/* The store as precedentd has left it: an older schema is for precedentd to bring up to date. */
+static int store_take(const struct precedent_conf *conf, struct store **out, struct errbuf *err)
+{
+	if (become_owner(conf, err) < 0 || store_open(conf->store_file, STORE_READ | STORE_WAIT, out, err) < 0)
+		return -1;
+	store_close(*out);
+	return store_open(conf->store_file, STORE_WRITE | STORE_WAIT, out, err);
+}
+
+/* Returns the exit code. */
+static int import_from(FILE *in, const char *file, const struct precedent_conf *conf, bool json, bool quiet)
+{
+	struct import_run run = {
+	    .conf = conf, .user = user_uid, .bad = tell_bad, .progress = quiet ? NULL : tell_progress, .arg = in};
+	struct import_report report;
+	double start = cli_now();
+	struct errbuf err;
+	int rc;
+
+	if (store_take(conf, &run.store, &err) < 0)
+		return cli_fail("%s", err.text);
+	rc = history_import(&run, in, file ? file : "sacct", &report, &err);
+	store_close(run.store);
+	if (rc < 0)
+		return cli_fail("%s", err.text);
+	if (report.bad > IMPORT_BAD_TOLD)
+		fprintf(stderr, "precedent: %" PRIu64 " more lines are left out\n", report.bad - IMPORT_BAD_TOLD);
+	if (json)
+		return report_print_json(&report);
+	if (!quiet)
+		report_print(&report, cli_now() - start);
+	return 0;
+}
+
+int import_sacct(const char *file, bool json, bool quiet)
+{
+	struct precedent_conf conf;
+	struct errbuf err;
+	FILE *in;
+	int rc;
+
+	if (conf_load(NULL, &conf, &err) < 0)
+		return cli_fail("%s", err.text);
+	in = input_open(file, &conf);
+	if (!in) {
+		rc = cli_fail("%s: %s", file ? file : "sacct", strerror(errno));
+	} else {
+		rc = import_from(in, file, &conf, json, quiet);
+		if (input_close(in, file) < 0 && !rc)
+			rc = cli_fail(
+			    "sacct has failed: its own message is above; what it printed before is imported");
+	}
+	conf_free(&conf);
+	return rc;
+}

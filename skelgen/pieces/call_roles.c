@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See call_roles.h. */
+#include "skelgen/pieces/call_roles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "common/array.h"
+#include "common/hash_table.h"
+#include "trace/functions.h"
+
+/* Messages of MPI_Mprobe have slots of their own, which are numbered behind those of requests. */
+#define MESSAGE_SLOT ((int64_t)1 << 30)
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	uint64_t w[2] = {a, b};
+
+	return XXH3_64bits(w, sizeof w);
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+/* ---- communicators ---- */
+
+static uint64_t group_hash(const struct trace_group *g)
+{
+	return XXH3_64bits(g->rank, g->n * sizeof *g->rank);
+}
+
+/* The same on all members; both sides of an intercommunicator have the same hash. */
+static uint64_t comm_hash(const struct trace_comm *c)
+{
+	return mix(c->ordinal, group_hash(&c->members) + (c->kind == TCOMM_INTER ? group_hash(&c->remote) : 0)) | 1;
+}
+
+/* One member balances all others: the first one; of an intercommunicator, the first one of the group with the lower hash. */
+static int64_t comm_weight(const struct trace_comm *c, uint32_t rank)
+{
+	int64_t others = (int64_t)c->members.n + (c->kind == TCOMM_INTER ? c->remote.n : 0) - 1;
+	bool leads = c->kind != TCOMM_INTER || group_hash(&c->members) < group_hash(&c->remote);
+
+	return leads && c->members.n > 0 && c->members.rank[0] == rank ? -others : others > 0;
+}
+
+/* The communicator on which the call is collective; -1: it is not collective. */
+static int64_t collective_on(const struct trace_defs *d, uint32_t sym)
+{
+	const struct trace_fn_info *f = &trace_fn[d->sigs.sig[sym].fn];
+	int64_t comm = sig_scalar(d, sym, TK_COMM, TRACE_NULL), win = sig_scalar(d, sym, TK_WIN, TRACE_NULL);
+	int64_t file = sig_scalar(d, sym, TK_FILE, TRACE_NULL);
+
+	switch (f->cls) {
+	case TC_COLL:
+	case TC_ICOLL:
+		return comm;
+	case TC_COMM:
+		return strcmp(f->name, "MPI_Comm_create_group") == 0 ? TRACE_NULL : comm;
+	case TC_WIN:
+		if (strcmp(f->name, "MPI_Win_attach") == 0 || strcmp(f->name, "MPI_Win_detach") == 0)
+			return TRACE_NULL;
+		return win >= 0 && win < d->n_win ? d->win[win].comm : comm;
+	case TC_SYNC:
+		return strcmp(f->name, "MPI_Win_fence") == 0 && win >= 0 && win < d->n_win ? (int64_t)d->win[win].comm : TRACE_NULL;
+	case TC_FILE:
+		if (strcmp(f->name, "MPI_File_seek") == 0 || strcmp(f->name, "MPI_File_delete") == 0)
+			return TRACE_NULL;
+		return file >= 0 && file < d->n_file ? d->file[file].comm : comm;
+	case TC_IO:
+		return strstr(f->name, "_all") != NULL && file >= 0 && file < d->n_file ? (int64_t)d->file[file].comm : TRACE_NULL;
+	default:
+		return TRACE_NULL;
+	}
+}
+
+/* ---- epochs ---- */
+
+static const struct {
+	const char *name;
+	int8_t opens;
+	char kind;
+} epochs[] = {
+	{"MPI_Win_lock", 1, 'l'},     {"MPI_Win_unlock", -1, 'l'},     {"MPI_Win_lock_all", 1, 'a'},
+	{"MPI_Win_unlock_all", -1, 'a'}, {"MPI_Win_start", 1, 's'},    {"MPI_Win_complete", -1, 's'},
+	{"MPI_Win_post", 1, 'p'},     {"MPI_Win_wait", -1, 'p'},       {"MPI_Win_test", -1, 'p'},
+	{"MPI_Win_fence", 0, 'f'},
+};
+
+static void epoch_of(const struct trace_defs *d, uint32_t sym, struct call_role *r)
+{
+	const char *name = trace_fn[d->sigs.sig[sym].fn].name;
+	uint64_t of = (uint64_t)(sig_scalar(d, sym, TK_WIN, TRACE_NULL) + 1);
+
+	for (size_t i = 0; i < sizeof epochs / sizeof *epochs; i++) {
+		if (strcmp(epochs[i].name, name) != 0)
+			continue;
+		r->opens = epochs[i].opens;
+		of = mix(of, (uint64_t)epochs[i].kind);
+		r->epoch = mix(of, epochs[i].kind == 'l' ? (uint64_t)sig_scalar(d, sym, TK_DST, 0) : 0) | 1;
+	}
+	if (trace_fn[d->sigs.sig[sym].fn].cls == TC_IO && (ends_with(name, "_begin") || ends_with(name, "_end"))) {
+		r->opens = ends_with(name, "_begin") ? 1 : -1;
+		r->epoch = mix((uint64_t)sig_scalar(d, sym, TK_FILE, TRACE_NULL), 'b') | 1;
+	}
+}
+
+/* ---- one symbol ---- */
+
+static void object_of(struct call_role *r, enum role_object kind, int64_t makes, int64_t frees)
+{
+	if (makes < 0 && frees < 0)
+		return;
+	r->object = (uint8_t)kind;
+	r->makes = (int32_t)makes;
+	r->frees = (int32_t)frees;
+}
+
+static void objects_of(const struct trace_defs *d, uint32_t sym, struct call_role *r)
+{
+	const struct trace_fn_info *f = &trace_fn[d->sigs.sig[sym].fn];
+
+	if (f->cls == TC_COMM && (strcmp(f->name, "MPI_Comm_free") == 0 || strcmp(f->name, "MPI_Comm_disconnect") == 0))
+		object_of(r, ROLE_COMM, TRACE_NULL, sig_scalar(d, sym, TK_COMM, TRACE_NULL));
+	else if (f->cls == TC_COMM)
+		object_of(r, ROLE_COMM, sig_scalar(d, sym, TK_NEWCOMM, TRACE_NULL), TRACE_NULL);
+	else if (f->cls == TC_WIN)
+		object_of(r, ROLE_WIN, sig_scalar(d, sym, TK_NEWWIN, TRACE_NULL),
+			  strcmp(f->name, "MPI_Win_free") == 0 ? sig_scalar(d, sym, TK_WIN, TRACE_NULL) : TRACE_NULL);
+	else if (f->cls == TC_FILE)
+		object_of(r, ROLE_FILE, sig_scalar(d, sym, TK_NEWFILE, TRACE_NULL),
+			  strcmp(f->name, "MPI_File_close") == 0 ? sig_scalar(d, sym, TK_FILE, TRACE_NULL) : TRACE_NULL);
+	if (ends_with(f->name, "_init") && sig_scalar(d, sym, TK_NEWREQ, TRACE_NULL) >= 0)
+		object_of(r, ROLE_PERSISTENT, sig_scalar(d, sym, TK_NEWREQ, TRACE_NULL), TRACE_NULL);
+}
+
+static void slots_of(const struct trace_defs *d, uint32_t sym, struct call_role *r, int64_t *single)
+{
+	const struct trace_fn_info *f = &trace_fn[d->sigs.sig[sym].fn];
+	struct sig_walk w;
+
+	sig_walk_begin(&w, d, sym);
+	while (sig_walk_next(&w)) {
+		int64_t first = w.n > 0 ? w.val[0] : TRACE_NULL;
+
+		if (w.kind == TK_NEWREQ && first >= 0 && r->object != ROLE_PERSISTENT) {
+			r->slot = strcmp(w.name, "message") == 0 ? MESSAGE_SLOT + first : first;
+		} else if (w.kind == TK_DONE || (w.kind == TK_REQS && f->cls == TC_START)) {
+			*(f->cls == TC_START ? &r->starts : &r->ends) = w.val;
+			*(f->cls == TC_START ? &r->n_starts : &r->n_ends) = w.n;
+		} else if (w.kind == TK_REQ && first >= 0) {
+			*single = strcmp(w.name, "message") == 0 ? MESSAGE_SLOT + first : first;
+			if (f->cls == TC_START) {
+				r->starts = single;
+				r->n_starts = 1;
+			} else if (strcmp(w.name, "message") == 0 || strcmp(f->name, "MPI_Request_free") == 0) {
+				r->ends = single;
+				r->n_ends = 1;
+			}
+		}
+	}
+	if (strcmp(f->name, "MPI_Request_free") == 0 && r->n_ends == 1)
+		object_of(r, ROLE_PERSISTENT, TRACE_NULL, r->ends[0]);
+}
+
+static int role_of(const struct trace_defs *d, uint32_t sym, struct call_role *r, int64_t *single, struct errbuf *err)
+{
+	const struct trace_fn_info *f = &trace_fn[d->sigs.sig[sym].fn];
+
+	r->always = f->cls == TC_INIT || f->cls == TC_FINALIZE;
+	r->makes = r->frees = -1;
+	r->slot = -1;
+	objects_of(d, sym, r);
+	slots_of(d, sym, r, single);
+	epoch_of(d, sym, r);
+	if (r->object == ROLE_COMM && r->slot >= 0)
+		return err_set(err, "%s makes a communicator in the background", f->name);
+	return 0;
+}
+
+/* Number the communicators of collective calls. */
+static int counters_build(const struct trace_defs *d, uint32_t rank, struct call_roles *out)
+{
+	uint32_t *of_comm = malloc((d->n_comm + 1u) * sizeof *of_comm);
+
+	if (of_comm == NULL)
+		return -1;
+	memset(of_comm, 0xff, (d->n_comm + 1u) * sizeof *of_comm);
+	for (uint32_t s = 0; s < out->n; s++) {
+		int64_t comm = collective_on(d, s);
+
+		if (comm < 0 || comm >= d->n_comm || comm_weight(&d->comm[comm], rank) == 0)
+			continue;
+		if (of_comm[comm] == UINT32_MAX)
+			of_comm[comm] = out->n_counter++;
+		out->role[s].collective = comm_hash(&d->comm[comm]);
+		out->role[s].weight = comm_weight(&d->comm[comm], rank);
+		out->role[s].counter = of_comm[comm];
+	}
+	free(of_comm);
+	return 0;
+}
+
+int call_roles_build(const struct trace_defs *d, uint32_t rank, struct call_roles *out, struct errbuf *err)
+{
+	*out = (struct call_roles){.n = d->sigs.n};
+	out->role = calloc(out->n + 1u, sizeof *out->role);
+	out->value = calloc(out->n + 1u, sizeof *out->value);
+	if (out->role == NULL || out->value == NULL || counters_build(d, rank, out) != 0) {
+		call_roles_free(out);
+		return err_set(err, "no memory for %u kinds of calls", d->sigs.n);
+	}
+	for (uint32_t s = 0; s < out->n; s++) {
+		if (role_of(d, s, &out->role[s], &out->value[s], err) == 0)
+			continue;
+		call_roles_free(out);
+		return -1;
+	}
+	return 0;
+}
+
+void call_roles_free(struct call_roles *r)
+{
+	free(r->role);
+	free(r->value);
+	*r = (struct call_roles){0};
+}
+
+/* ---- a rank's calls in order ---- */
+
+#define NOT_OPEN UINT64_MAX
+
+struct slots {
+	uint64_t *since; /* call that opened it, or NOT_OPEN */
+	uint32_t cap;
+};
+
+struct walk {
+	const struct call_roles *roles;
+	const struct walk_listener *l;
+	struct slots slot, message;
+	uint64_t *count; /* by counter */
+	uint64_t open;   /* epochs */
+	struct hash_table fences; /* open ones, by hash */
+	bool no_memory;
+};
+
+static uint64_t *slot_at(struct walk *w, int64_t slot)
+{
+	struct slots *s = slot >= MESSAGE_SLOT ? &w->message : &w->slot;
+	uint32_t before = s->cap;
+
+	slot -= slot >= MESSAGE_SLOT ? MESSAGE_SLOT : 0;
+	if (slot < 0)
+		return NULL;
+	if (ARRAY_ROOM(s->since, s->cap, (size_t)slot + 1) != 0) {
+		w->no_memory = true;
+		return NULL;
+	}
+	if (s->cap > before)
+		memset(s->since + before, 0xff, (s->cap - before) * sizeof *s->since);
+	return &s->since[slot];
+}
+
+static void slot_open(struct walk *w, int64_t slot, uint64_t event)
+{
+	uint64_t *at = slot_at(w, slot);
+
+	if (at != NULL)
+		*at = event;
+}
+
+static void slot_close(struct walk *w, int64_t slot, uint64_t event)
+{
+	uint64_t *at = slot_at(w, slot);
+
+	if (at == NULL || *at == NOT_OPEN)
+		return;
+	if (*at != event)
+		w->l->pair(w->l->arg, *at, event);
+	*at = NOT_OPEN;
+}
+
+/* Is the fence's epoch open already? It is noted as open. */
+static bool fence_again(struct walk *w, uint64_t epoch)
+{
+	uint32_t at, i;
+
+	HASH_TABLE_FOR_EACH(&w->fences, epoch, at, i)
+		return true;
+	w->no_memory |= hash_table_add(&w->fences, epoch, 0) != 0;
+	return false;
+}
+
+static void step(struct walk *w, uint64_t event, const struct call_role *r)
+{
+	for (uint32_t i = 0; i < r->n_ends; i++)
+		slot_close(w, r->ends[i], event);
+	for (uint32_t i = 0; i < r->n_starts; i++)
+		slot_open(w, r->starts[i], event);
+	if (r->slot >= 0)
+		slot_open(w, r->slot, event);
+	if (r->collective != 0)
+		w->l->collective(w->l->arg, event, r, w->count[r->counter]++);
+	if (r->epoch != 0 && (r->opens != 0 || !fence_again(w, r->epoch)))
+		w->open += r->opens < 0 ? -r->epoch : r->epoch;
+}
+
+int rank_walk(const struct trace_rank *rank, const struct call_roles *roles, const struct walk_listener *l, struct errbuf *err)
+{
+	struct walk w = {.roles = roles, .l = l, .count = calloc(roles->n_counter + 1u, sizeof *w.count)};
+	struct folded_iter it;
+	uint32_t sym;
+
+	w.no_memory = w.count == NULL;
+	folded_begin(&it, &rank->events);
+	for (uint64_t e = 0; !w.no_memory && folded_next(&it, &sym); e++) {
+		if (l->before != NULL)
+			l->before(l->arg, e, w.open);
+		step(&w, e, &roles->role[sym]);
+	}
+	free(w.count);
+	free(w.slot.since);
+	free(w.message.since);
+	hash_table_free(&w.fences);
+	return w.no_memory ? err_set(err, "no memory to follow the calls of a rank") : 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Roles of calls: a call may start or complete requests, open or close epochs, make or free objects, and take part in a
+ * collective. A run can be cut where nothing is left open.
+ */
+#ifndef PRECEDENT_SKELGEN_PIECES_CALL_ROLES_H
+#define PRECEDENT_SKELGEN_PIECES_CALL_ROLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/errbuf.h"
+#include "trace/read/reader.h"
+
+enum role_object { ROLE_NO_OBJECT, ROLE_COMM, ROLE_WIN, ROLE_FILE, ROLE_PERSISTENT, ROLE_OBJECTS };
+
+struct call_role {
+	bool always;           /* MPI_Init, MPI_Finalize: made in every excerpt */
+	uint8_t object;        /* enum role_object of makes and frees */
+	int32_t makes, frees;  /* number of the object; -1: none */
+	int64_t slot;          /* request or message that the call leaves open; -1: none */
+	const int64_t *starts, *ends; /* requests that it starts again, and completes or frees */
+	uint32_t n_starts, n_ends;
+	uint64_t collective;   /* hash of the communicator on which it is collective; 0: none, or no others are in it */
+	int64_t weight;        /* of this rank; the weights of all that take part add up to 0 */
+	uint32_t counter;      /* of calls on this communicator: an index below n_counter */
+	uint64_t epoch;        /* hash of the epoch that it opens or closes; 0: none */
+	int8_t opens;          /* 1: opens the epoch, -1: closes it, 0: opens it if it is not open (a fence) */
+};
+
+struct call_roles {
+	uint32_t n, n_counter;
+	struct call_role *role; /* by symbol */
+	int64_t *value;         /* single slots of `ends` */
+};
+
+/* The roles of a rank's symbols. Returns 0; -1 with the reason, also for calls that no excerpt can leave out. */
+int call_roles_build(const struct trace_defs *d, uint32_t rank, struct call_roles *out, struct errbuf *err);
+void call_roles_free(struct call_roles *r);
+
+/* What rank_walk() tells in the order of the rank's calls. */
+struct walk_listener {
+	void *arg;
+	/* Calls `first` and `last` of the rank belong together: a cut may not part them. */
+	void (*pair)(void *arg, uint64_t first, uint64_t last);
+	/* The call is number `count` of its rank on its communicator. */
+	void (*collective)(void *arg, uint64_t event, const struct call_role *role, uint64_t count);
+	/* Before each call: hash of the epochs that are open. May be NULL. */
+	void (*before)(void *arg, uint64_t event, uint64_t open);
+};
+
+/* Returns 0, or -1 without memory. */
+int rank_walk(const struct trace_rank *rank, const struct call_roles *roles, const struct walk_listener *l, struct errbuf *err);
+
+#endif

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * See cuts.h. Near each cut, the pairs of calls that belong together are kept: 16 bytes for each. A final pass over the
+ * trace proves the cuts: in each segment, hashes of begins and ends must cancel.
+ */
+#include "skelgen/pieces/cuts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "common/array.h"
+#include "trace/clock/clock.h"
+#include "trace/messages/messages.h"
+
+#define PAIRS_MOST  (4u << 20) /* that are kept: 64 MiB */
+#define REACH_LEAST 16         /* calls of a rank that a cut may be moved over */
+#define REACH_MOST  65536
+#define FAR         INT32_MAX  /* a place that no cut is moved to */
+
+/* Two calls that belong together, relative to the cut's first places. */
+struct parted {
+	uint32_t rank[2];
+	int32_t event[2];
+};
+
+/* Part of a collective: one rank's call. */
+struct part {
+	uint64_t key;
+	uint32_t rank;
+	int32_t event;
+};
+
+struct near_cut {
+	struct parted *pair;
+	struct part *part;
+	uint32_t n_pair, cap_pair, n_part, cap_part;
+	bool dropped;
+};
+
+struct finder {
+	const struct trace *t;
+	struct cuts *cuts;
+	struct near_cut *near;
+	uint64_t kept, reach;
+	uint32_t rank; /* that is walked */
+	bool no_memory;
+};
+
+static int64_t place(const struct finder *f, uint32_t cut, uint32_t rank)
+{
+	return (int64_t)f->cuts->at[(size_t)cut * f->cuts->n_ranks + rank];
+}
+
+uint32_t cuts_segment(const struct cuts *c, uint32_t rank, uint64_t event)
+{
+	uint32_t lo = 0, hi = c->n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (c->at[(size_t)mid * c->n_ranks + rank] <= event)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* ---- moments to places ---- */
+
+/* The rank's first call that returns after each moment. */
+static int rank_places(struct finder *f, const struct trace_clock *clock, uint32_t rank, const uint64_t *moment, uint32_t n,
+		       struct errbuf *err)
+{
+	struct trace_iter *it = trace_iter_create(f->t, rank, err);
+	uint64_t length = trace_get_rank(f->t, rank)->events.length, enter, leave, event;
+	struct trace_event ev;
+	bool known;
+	uint32_t k = 0;
+
+	if (it == NULL)
+		return -1;
+	while (k < n && trace_iter_next(it, &ev, &known)) {
+		event = trace_iter_when(it, &enter, &leave);
+		for (; k < n && known && event > 0 && trace_clock_ns(clock, rank, leave) > moment[k]; k++)
+			f->cuts->at[(size_t)k * f->cuts->n_ranks + rank] = event;
+	}
+	for (; k < n; k++)
+		f->cuts->at[(size_t)k * f->cuts->n_ranks + rank] = length > 0 ? length - 1 : 0;
+	trace_iter_destroy(it);
+	return 0;
+}
+
+static int places_find(struct finder *f, const uint64_t *moment, uint32_t n, struct errbuf *err)
+{
+	struct trace_clock *clock = trace_clock_create(f->t, err);
+	int rv = clock != NULL ? 0 : -1;
+
+	for (uint32_t r = 0; rv == 0 && r < f->cuts->n_ranks; r++)
+		rv = rank_places(f, clock, r, moment, n, err);
+	if (clock != NULL)
+		trace_clock_destroy(clock);
+	return rv;
+}
+
+/* ---- what is near a cut ---- */
+
+/* The cuts whose reach the rank's call is in: [*first, *end). back: also those that it lies before, as near. */
+static void cuts_near(const struct finder *f, uint32_t rank, uint64_t event, bool back, uint32_t *first, uint32_t *end)
+{
+	uint32_t at = cuts_segment(f->cuts, rank, event);
+
+	*first = *end = at;
+	while (*first > 0 && (uint64_t)place(f, *first - 1, rank) + f->reach >= event)
+		--*first;
+	while (back && *end < f->cuts->n && (uint64_t)place(f, *end, rank) <= event + f->reach)
+		++*end;
+}
+
+static int32_t relative(const struct finder *f, uint32_t cut, uint32_t rank, uint64_t event)
+{
+	int64_t d = (int64_t)event - place(f, cut, rank);
+
+	return (int32_t)(d < -FAR ? -FAR : d > FAR ? FAR : d);
+}
+
+static bool room_left(struct finder *f, struct near_cut *c)
+{
+	if (f->kept < PAIRS_MOST) {
+		f->kept++;
+		return true;
+	}
+	c->dropped = true;
+	return false;
+}
+
+static void pair_add(struct finder *f, uint32_t cut, uint32_t r0, uint64_t e0, uint32_t r1, uint64_t e1)
+{
+	struct near_cut *c = &f->near[cut];
+	struct parted p = {{r0, r1}, {relative(f, cut, r0, e0), relative(f, cut, r1, e1)}};
+
+	if (!room_left(f, c))
+		return;
+	if (ARRAY_ROOM(c->pair, c->cap_pair, c->n_pair + 1) != 0)
+		f->no_memory = true;
+	else
+		c->pair[c->n_pair++] = p;
+}
+
+static void pair_keep(struct finder *f, uint32_t r0, uint64_t e0, uint32_t r1, uint64_t e1)
+{
+	uint32_t first, end, other, other_end;
+
+	cuts_near(f, r0, e0, false, &first, &end);
+	for (uint32_t k = first; k < end; k++)
+		pair_add(f, k, r0, e0, r1, e1);
+	cuts_near(f, r1, e1, false, &other, &other_end);
+	for (uint32_t k = other; k < other_end; k++)
+		if (k < first || k >= end)
+			pair_add(f, k, r0, e0, r1, e1);
+}
+
+static void own_pair(void *arg, uint64_t first, uint64_t last)
+{
+	struct finder *f = arg;
+
+	pair_keep(f, f->rank, first, f->rank, last);
+}
+
+static uint64_t collective_key(uint64_t communicator, uint64_t count)
+{
+	uint64_t w[2] = {communicator, count};
+
+	return XXH3_64bits(w, sizeof w);
+}
+
+static void own_part(void *arg, uint64_t event, const struct call_role *r, uint64_t count)
+{
+	struct finder *f = arg;
+	uint64_t key = collective_key(r->collective, count);
+	uint32_t first, end;
+
+	cuts_near(f, f->rank, event, true, &first, &end);
+	for (uint32_t k = first; k < end; k++) {
+		struct near_cut *c = &f->near[k];
+
+		if (!room_left(f, c))
+			continue;
+		if (ARRAY_ROOM(c->part, c->cap_part, c->n_part + 1) != 0)
+			f->no_memory = true;
+		else
+			c->part[c->n_part++] = (struct part){key, f->rank, relative(f, k, f->rank, event)};
+	}
+}
+
+static int own_message(const struct trace_message *m, void *arg)
+{
+	pair_keep(arg, m->src, m->send_event, m->dst, m->recv_event);
+	return 0;
+}
+
+/* ---- moving a cut ---- */
+
+static int by_key(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* Put the call in front of the cut if the other one is. Returns whether the cut moved. */
+static bool draw(int32_t *moved, const struct parted *p)
+{
+	bool before[2] = {p->event[0] < moved[p->rank[0]], p->event[1] < moved[p->rank[1]]};
+	int late = before[0] ? 1 : 0;
+
+	if (before[0] == before[1])
+		return false;
+	moved[p->rank[late]] = p->event[late] < FAR ? p->event[late] + 1 : FAR;
+	return true;
+}
+
+/* The same for the parts [at, end) of a collective. */
+static bool draw_all(int32_t *moved, const struct part *p, uint32_t at, uint32_t end)
+{
+	bool any = false, changed = false;
+
+	for (uint32_t i = at; i < end; i++)
+		any |= p[i].event < moved[p[i].rank];
+	for (uint32_t i = at; any && i < end; i++)
+		if (p[i].event >= moved[p[i].rank]) {
+			moved[p[i].rank] = p[i].event + 1;
+			changed = true;
+		}
+	return changed;
+}
+
+static bool draw_once(const struct near_cut *c, int32_t *moved)
+{
+	bool changed = false;
+
+	for (uint32_t i = 0; i < c->n_pair; i++)
+		changed |= draw(moved, &c->pair[i]);
+	for (uint32_t i = 0, end; i < c->n_part; i = end) {
+		for (end = i + 1; end < c->n_part && c->part[end].key == c->part[i].key; end++)
+			;
+		changed |= draw_all(moved, c->part, i, end);
+	}
+	return changed;
+}
+
+static bool within_reach(const struct finder *f, const int32_t *moved)
+{
+	for (uint32_t r = 0; r < f->cuts->n_ranks; r++)
+		if (moved[r] > (int64_t)f->reach)
+			return false;
+	return true;
+}
+
+/* Move the cut to where it parts nothing; it is dropped if that is out of reach. */
+static void cut_move(struct finder *f, uint32_t cut, int32_t *moved)
+{
+	struct near_cut *c = &f->near[cut];
+	bool changed = true;
+
+	memset(moved, 0, f->cuts->n_ranks * sizeof *moved);
+	if (c->n_part > 1)
+		qsort(c->part, c->n_part, sizeof *c->part, by_key);
+	while (!c->dropped && changed) {
+		changed = draw_once(c, moved);
+		c->dropped |= !within_reach(f, moved);
+	}
+	for (uint32_t r = 0; !c->dropped && r < f->cuts->n_ranks; r++)
+		f->cuts->at[(size_t)cut * f->cuts->n_ranks + r] += (uint64_t)moved[r];
+}
+
+/* Keep the cuts that are in order: each behind the one before on every rank, and in front of the last call. */
+static void cuts_sort_out(struct finder *f, const bool *drop)
+{
+	uint32_t n = f->cuts->n_ranks, kept = 0;
+
+	for (uint32_t k = 0; k < f->cuts->n; k++) {
+		const uint64_t *at = f->cuts->at + (size_t)k * n, *before = kept > 0 ? f->cuts->at + (size_t)(kept - 1) * n : NULL;
+		bool ok = !drop[k], more = kept == 0;
+
+		for (uint32_t r = 0; ok && r < n; r++) {
+			ok = at[r] > 0 && at[r] < trace_get_rank(f->t, r)->events.length && (kept == 0 || at[r] >= before[r]);
+			more |= kept > 0 && at[r] > before[r];
+		}
+		if (ok && more)
+			memmove(f->cuts->at + (size_t)kept++ * n, at, n * sizeof *at);
+	}
+	f->cuts->n = kept;
+}
+
+/* ---- proof ---- */
+
+struct proof {
+	struct finder *f;
+	uint64_t *sum;   /* by segment: hashes of begins in it, less hashes of ends in it */
+	uint64_t *open;  /* by cut: hash of the open epochs of all ranks; 0: none is open */
+	uint32_t next;   /* cut that the walk comes to */
+};
+
+static void proof_pair(void *arg, uint64_t first, uint64_t last)
+{
+	struct proof *p = arg;
+	uint64_t key = XXH3_64bits_withSeed(&first, sizeof first, p->f->rank);
+
+	p->sum[cuts_segment(p->f->cuts, p->f->rank, first)] += key;
+	p->sum[cuts_segment(p->f->cuts, p->f->rank, last)] -= key;
+}
+
+/* The parts of all members cancel: the weights of the members add up to 0. */
+static void proof_part(void *arg, uint64_t event, const struct call_role *r, uint64_t count)
+{
+	struct proof *p = arg;
+
+	p->sum[cuts_segment(p->f->cuts, p->f->rank, event)] += collective_key(r->collective, count) * (uint64_t)r->weight;
+}
+
+static void proof_before(void *arg, uint64_t event, uint64_t open)
+{
+	struct proof *p = arg;
+	const struct cuts *c = p->f->cuts;
+
+	for (; p->next < c->n && c->at[(size_t)p->next * c->n_ranks + p->f->rank] <= event; p->next++)
+		p->open[p->next] += open != 0 ? XXH3_64bits_withSeed(&open, sizeof open, p->f->rank) : 0;
+}
+
+static int proof_message(const struct trace_message *m, void *arg)
+{
+	struct proof *p = arg;
+	uint64_t key = XXH3_64bits_withSeed(&m->send_event, sizeof m->send_event, ~(uint64_t)m->src);
+
+	p->sum[cuts_segment(p->f->cuts, m->src, m->send_event)] += key;
+	p->sum[cuts_segment(p->f->cuts, m->dst, m->recv_event)] -= key;
+	return 0;
+}
+
+/* The hash of open epochs that most of the cuts have. */
+static uint64_t usual_open(const struct proof *p, const bool *drop)
+{
+	uint64_t usual = 0;
+	uint32_t most = 0;
+
+	for (uint32_t k = 0; k < p->f->cuts->n; k++) {
+		uint32_t same = 0;
+
+		for (uint32_t j = 0; !drop[k] && j < p->f->cuts->n; j++)
+			same += !drop[j] && p->open[j] == p->open[k];
+		if (same > most) {
+			most = same;
+			usual = p->open[k];
+		}
+	}
+	return usual;
+}
+
+/* Drop the cuts that part something, and those whose open epochs are not the usual ones. */
+static void proof_apply(const struct proof *p, bool *drop)
+{
+	uint64_t across = 0, usual;
+
+	for (uint32_t k = 0; k < p->f->cuts->n; k++) {
+		across += p->sum[k];
+		drop[k] = across != 0;
+	}
+	usual = usual_open(p, drop);
+	for (uint32_t k = 0; k < p->f->cuts->n; k++)
+		drop[k] |= p->open[k] != usual;
+	p->f->cuts->open = usual != 0;
+}
+
+static int prove(struct finder *f, const struct call_roles *roles, bool *drop, struct errbuf *err)
+{
+	struct proof p = {.f = f, .sum = calloc(f->cuts->n + 1u, sizeof *p.sum), .open = calloc(f->cuts->n + 1u, sizeof *p.open)};
+	const struct walk_listener l = {&p, proof_pair, proof_part, proof_before};
+	struct trace_messages_report report;
+	int rv = p.sum != NULL && p.open != NULL ? 0 : err_set(err, "no memory to cut the run");
+
+	for (f->rank = 0; rv == 0 && f->rank < f->cuts->n_ranks; f->rank++) {
+		p.next = 0;
+		rv = rank_walk(trace_get_rank(f->t, f->rank), &roles[f->rank], &l, err);
+	}
+	if (rv == 0)
+		rv = trace_messages(f->t, proof_message, &p, &report, err);
+	if (rv == 0)
+		proof_apply(&p, drop);
+	free(p.sum);
+	free(p.open);
+	return rv;
+}
+
+/* ---- all ---- */
+
+static int near_collect(struct finder *f, const struct call_roles *roles, struct errbuf *err)
+{
+	const struct walk_listener l = {f, own_pair, own_part, NULL};
+	struct trace_messages_report report;
+
+	for (f->rank = 0; f->rank < f->cuts->n_ranks; f->rank++)
+		if (rank_walk(trace_get_rank(f->t, f->rank), &roles[f->rank], &l, err) != 0)
+			return -1;
+	if (trace_messages(f->t, own_message, f, &report, err) != 0)
+		return -1;
+	return f->no_memory ? err_set(err, "no memory to cut the run") : 0;
+}
+
+static int find(struct finder *f, const struct call_roles *roles, const uint64_t *moment_ns, uint32_t n, struct errbuf *err)
+{
+	int32_t *moved = calloc(f->cuts->n_ranks + 1u, sizeof *moved);
+	bool *drop = calloc(n + 1u, sizeof *drop);
+	int rv = -1;
+
+	if (moved == NULL || drop == NULL || f->near == NULL || f->cuts->at == NULL)
+		err_set(err, "no memory to cut the run at %u places", n);
+	else if (places_find(f, moment_ns, n, err) == 0 && near_collect(f, roles, err) == 0)
+		rv = 0;
+	for (uint32_t k = 0; rv == 0 && k < n; k++) {
+		cut_move(f, k, moved);
+		drop[k] = f->near[k].dropped;
+	}
+	if (rv == 0) {
+		cuts_sort_out(f, drop);
+		rv = prove(f, roles, drop, err);
+	}
+	if (rv == 0)
+		cuts_sort_out(f, drop);
+	free(moved);
+	free(drop);
+	return rv;
+}
+
+int cuts_find(const struct trace *t, const struct call_roles *roles, const uint64_t *moment_ns, uint32_t n, struct cuts *out,
+	      struct errbuf *err)
+{
+	uint32_t n_ranks = trace_n_ranks(t);
+	struct finder f = {.t = t, .cuts = out, .near = calloc(n + 1u, sizeof *f.near)};
+	int rv;
+
+	*out = (struct cuts){.n = n, .n_ranks = n_ranks, .at = calloc((size_t)n * n_ranks + 1, sizeof *out->at)};
+	/* A call is part of about two pairs. */
+	f.reach = PAIRS_MOST / 2 / ((uint64_t)n * n_ranks + 1);
+	f.reach = f.reach < REACH_LEAST ? REACH_LEAST : f.reach > REACH_MOST ? REACH_MOST : f.reach;
+	rv = find(&f, roles, moment_ns, n, err);
+	for (uint32_t k = 0; f.near != NULL && k < n; k++) {
+		free(f.near[k].pair);
+		free(f.near[k].part);
+	}
+	free(f.near);
+	if (rv != 0)
+		cuts_free(out);
+	return rv;
+}
+
+void cuts_free(struct cuts *c)
+{
+	free(c->at);
+	*c = (struct cuts){0};
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Kept calls: an excerpt makes them although their segment is left out. They make communicators, windows, files and
+ * persistent requests that a later piece may use, or free such objects.
+ */
+#ifndef PRECEDENT_SKELGEN_PIECES_KEPT_H
+#define PRECEDENT_SKELGEN_PIECES_KEPT_H
+
+#include "common/errbuf.h"
+#include "skelgen/pieces/call_roles.h"
+#include "skelgen/pieces/cuts.h"
+
+struct kept {
+	uint64_t *event; /* rising */
+	uint64_t n, cap;
+};
+
+/* chosen: by segment. Returns 0, or -1 without memory. */
+int kept_find(const struct trace *t, uint32_t rank, const struct call_roles *roles, const struct cuts *cuts, const bool *chosen,
+	      struct kept *out, struct errbuf *err);
+void kept_free(struct kept *k);
+
+#endif

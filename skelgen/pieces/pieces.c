@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See pieces.h. */
+#include "skelgen/pieces/pieces.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/temp_dir.h"
+#include "skelgen/pieces/excerpt.h"
+#include "skelgen/pieces/excerpt_check.h"
+#include "trace/clock/clock.h"
+#include "trace/cpu_time/run_own.h"
+
+#define PIECES_WANTED 40   /* enough for an interval from the differences of 8 kinds' pieces */
+#define MOMENTS_MOST  2000 /* at which the run is cut */
+#define WINDOWS       500  /* of pieces in a run that is too long to cut all of it into pieces */
+
+/* ---- cutting ---- */
+
+/* The time in which all ranks are between MPI_Init and MPI_Finalize, on the common time line. */
+static int time_shared(const struct trace *t, double *begin, double *end, struct errbuf *err)
+{
+	struct trace_clock *clock = trace_clock_create(t, err);
+
+	if (clock == NULL)
+		return -1;
+	*begin = 0;
+	*end = INFINITY;
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++) {
+		const struct trace_proc *p = &trace_get_rank(t, r)->defs.proc;
+
+		*begin = fmax(*begin, (double)trace_clock_ns(clock, r, 0));
+		*end = fmin(*end, (double)trace_clock_ns(clock, r, (uint64_t)((double)p->end_ticks * p->ns_per_tick)));
+	}
+	trace_clock_destroy(clock);
+	return 0;
+}
+
+/* Moments for pieces of `piece` ns: all of the run in pieces, or evenly spread windows of a piece each. */
+static uint32_t moments_lay(double begin, double end, double piece, uint64_t *moment)
+{
+	double n = floor((end - begin) / piece);
+	uint32_t k = 0;
+
+	if (n <= MOMENTS_MOST) {
+		for (; k + 1 < n; k++)
+			moment[k] = (uint64_t)(begin + (k + 1) * (end - begin) / n);
+		return k;
+	}
+	for (uint32_t w = 0; w < WINDOWS; w++) {
+		double from = begin + (w + 0.5) * (end - begin) / WINDOWS - piece / 2;
+
+		moment[k++] = (uint64_t)from;
+		moment[k++] = (uint64_t)(from + piece);
+	}
+	return k;
+}
+
+static int roles_build(struct survey *s, struct errbuf *err)
+{
+	s->roles = calloc(s->n_ranks, sizeof *s->roles);
+	if (s->roles == NULL)
+		return err_set(err, "no memory for %u ranks", s->n_ranks);
+	for (uint32_t r = 0; r < s->n_ranks; r++)
+		if (call_roles_build(&trace_get_rank(s->trace, r)->defs, r, &s->roles[r], err) != 0)
+			return -1;
+	return 0;
+}
+
+static int cut(struct survey *s, double seconds, struct errbuf *err)
+{
+	uint64_t *moment = calloc(MOMENTS_MOST + 1, sizeof *moment);
+	double begin, end;
+	uint32_t n;
+	int rv = -1;
+
+	if (moment == NULL)
+		err_set(err, "no memory to cut the run");
+	else if (roles_build(s, err) == 0 && time_shared(s->trace, &begin, &end, err) == 0) {
+		n = end > begin ? moments_lay(begin, end, seconds * 1e9 / PIECES_WANTED, moment) : 0;
+		rv = cuts_find(s->trace, s->roles, moment, n, &s->cuts, err);
+	}
+	free(moment);
+	return rv;
+}
+
+int survey_make(const struct trace *t, double seconds, struct survey *out, struct errbuf *err)
+{
+	int rv;
+
+	*out = (struct survey){.trace = t, .n_ranks = trace_n_ranks(t)};
+	rv = cut(out, seconds, err);
+	if (rv == 0 && out->cuts.n < 2)
+		rv = 1;
+	if (rv == 0)
+		rv = segments_measure(t, &out->cuts, &out->segments, err);
+	if (rv != 0)
+		survey_free(out);
+	return rv;
+}
+
+void survey_free(struct survey *s)
+{
+	for (uint32_t r = 0; s->roles != NULL && r < s->n_ranks; r++)
+		call_roles_free(&s->roles[r]);
+	free(s->roles);
+	cuts_free(&s->cuts);
+	segments_free(&s->segments);
+	*s = (struct survey){0};
+}
+
+/* ---- an excerpt ---- */
+
+static int describe(const struct survey *s, const bool *chosen, uint32_t n, struct pieces *out)
+{
+	double run[PIECE_KINDS_MAX] = {0}, covered = 0, all = 0;
+	uint32_t k = 0;
+
+	*out = (struct pieces){.n = n, .n_kind = s->segments.n_kind};
+	out->segment = calloc(n + 1u, sizeof *out->segment);
+	out->kind = calloc(n + 1u, sizeof *out->kind);
+	out->ns = calloc(n + 1u, sizeof *out->ns);
+	if (out->segment == NULL || out->kind == NULL || out->ns == NULL)
+		return -1;
+	for (uint32_t i = 0; i < s->segments.n; i++) {
+		const struct segment *g = &s->segments.at[i];
+
+		out->kind_ns[g->kind] += g->ns;
+		all += g->ns;
+		if (!chosen[i])
+			continue;
+		out->segment[k] = i;
+		out->kind[k] = g->kind;
+		out->ns[k++] = g->ns;
+		run[g->kind] += g->ns;
+		out->events += g->events;
+	}
+	/* The others stand for kinds of which no segment can run. */
+	for (uint32_t c = 0; c < out->n_kind; c++) {
+		out->kind_ns[c] = run[c] > 0 ? out->kind_ns[c] : 0;
+		covered += out->kind_ns[c];
+	}
+	for (uint32_t c = 0; covered > 0 && c < out->n_kind; c++)
+		out->kind_ns[c] *= all / covered;
+	return 0;
+}
+
+/* The file has no name any more when it is open. */
+static struct trace *excerpt_open(const struct survey *s, const bool *chosen, struct errbuf *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	struct trace *t = NULL;
+	char dir[4096], path[4200];
+
+	snprintf(dir, sizeof dir, "%s/precedent-pieces-XXXXXX", tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
+	if (temp_dir_make(dir) != 0) {
+		err_set(err, "cannot make a directory like %s: %s", dir, strerror(errno));
+		return NULL;
+	}
+	snprintf(path, sizeof path, "%s/excerpt.ptrace", dir);
+	if (excerpt_write(s->trace, s->roles, &s->cuts, chosen, path, err) == 0)
+		t = trace_open(path, err);
+	temp_dir_remove(dir);
+	if (t == NULL || excerpt_check(s->trace, &s->cuts, chosen, t, err) == 0)
+		return t;
+	trace_close(t);
+	return NULL;
+}
+
+struct trace *pieces_excerpt(struct survey *s, double seconds, uint64_t events, struct pieces *out, struct errbuf *err)
+{
+	bool *chosen = calloc(s->segments.n + 1u, sizeof *chosen);
+	struct trace *t = NULL;
+	struct run_place place;
+	uint32_t n;
+
+	*out = (struct pieces){0};
+	if (chosen == NULL || run_place_find(s->trace, &place) < 0) {
+		err_set(err, "no memory to choose pieces");
+		free(chosen);
+		return NULL;
+	}
+	/* Ranks that share a processor take longer than each for itself. */
+	n = segments_choose(&s->segments, seconds / fmax(1, place.crowd), events, chosen);
+	if (s->cuts.open) { /* epochs that are open at every cut are opened and closed by these */
+		n += !chosen[0] + !chosen[s->segments.n - 1];
+		chosen[0] = chosen[s->segments.n - 1] = true;
+	}
+	if (n == 0)
+		err_set(err, "no piece of the run has all its times");
+	else if (describe(s, chosen, n, out) != 0)
+		err_set(err, "no memory for %u pieces", n);
+	else
+		t = excerpt_open(s, chosen, err);
+	free(chosen);
+	if (t == NULL)
+		pieces_free(out);
+	return t;
+}
+
+void pieces_free(struct pieces *p)
+{
+	free(p->segment);
+	free(p->kind);
+	free(p->ns);
+	*p = (struct pieces){0};
+}

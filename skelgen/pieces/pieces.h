@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A skeleton of pieces. Where a run does not repeat, or its ranks share no loop, a skeleton of the whole run is as long as
+ * the run. Then the skeleton is made of an excerpt: some segments of the run between consistent cuts, exactly as they were.
+ * Each segment of the run is of a kind, and the pieces of a kind stand for all segments of that kind:
+ *
+ *	T = sum over kinds of (traced time of its segments / traced time of its pieces) x time of its pieces
+ */
+#ifndef PRECEDENT_SKELGEN_PIECES_PIECES_H
+#define PRECEDENT_SKELGEN_PIECES_PIECES_H
+
+#include "common/errbuf.h"
+#include "skelgen/pieces/call_roles.h"
+#include "skelgen/pieces/cuts.h"
+#include "skelgen/pieces/segments.h"
+#include "trace/read/reader.h"
+
+/* A run with its cuts. */
+struct survey {
+	const struct trace *trace;
+	uint32_t n_ranks;
+	struct call_roles *roles; /* by rank */
+	struct cuts cuts;
+	struct segments segments;
+};
+
+/* The pieces of an excerpt. */
+struct pieces {
+	uint32_t n, n_kind;
+	uint32_t *segment; /* by piece */
+	uint32_t *kind;    /* by piece */
+	double *ns;        /* by piece: traced time, mean over ranks */
+	double kind_ns[PIECE_KINDS_MAX]; /* of the run, by kind */
+	uint64_t events;   /* of the pieces */
+};
+
+/* Cut the run for pieces of about a fortieth of `seconds`. Returns 0; 1 if it has fewer than two cuts; -1 with the reason. */
+int survey_make(const struct trace *t, double seconds, struct survey *out, struct errbuf *err);
+void survey_free(struct survey *s);
+
+/* Open an excerpt of about `seconds` with at most `events` calls. Returns NULL with the reason. */
+struct trace *pieces_excerpt(struct survey *s, double seconds, uint64_t events, struct pieces *out, struct errbuf *err);
+void pieces_free(struct pieces *p);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See segments.h. */
+#include "skelgen/pieces/segments.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/cpu_time/own_iter.h"
+#include "trace/functions.h"
+
+#define ROUNDS     30   /* of k-means, which stops when nothing moves */
+#define SAME       0.02 /* share of the spread that a further kind must explain */
+
+/* ---- measuring ---- */
+
+/* The dimension of a call: by its place in the source, and apart from it the computation before it. */
+static uint32_t dimension(const struct trace_defs *d, uint32_t sym, bool gap)
+{
+	const struct trace_sig *s = &d->sigs.sig[sym];
+	uint64_t h = s->site < d->n_site ? d->site[s->site].hash : s->fn;
+
+	h = (h ^ (gap ? 0x9e3779b97f4a7c15ull : 0)) * 0xff51afd7ed558ccdull;
+	return (uint32_t)((h >> 32) % SEGMENT_DIMENSIONS);
+}
+
+static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts *cuts, struct segments *out, struct errbuf *err)
+{
+	const struct trace_defs *d = &trace_get_rank(t, rank)->defs;
+	struct own_iter *it = own_iter_with_polls(t, rank, err);
+	struct trace_event ev;
+	double delayed = 0;
+	uint32_t seg = 0;
+	bool known;
+
+	if (it == NULL)
+		return -1;
+	for (uint64_t e = 0; own_iter_next(it, &ev, &known); e++) {
+		struct segment *s;
+
+		out->events++;
+		if (trace_fn[d->sigs.sig[ev.sym].fn].cls == TC_INIT)
+			continue;
+		while (seg < cuts->n && cuts->at[(size_t)seg * cuts->n_ranks + rank] <= e)
+			seg++;
+		s = &out->at[seg];
+		s->events++;
+		s->timed &= known;
+		s->share[dimension(d, ev.sym, true)] += (double)ev.gap_ns;
+		s->share[dimension(d, ev.sym, false)] += (double)ev.dur_ns;
+		out->gap_ns += (double)ev.gap_ns / cuts->n_ranks;
+		out->polled_ns += own_iter_polled(it) / cuts->n_ranks;
+		delayed += own_iter_delayed(it);
+	}
+	own_iter_destroy(it);
+	out->delayed_ns += delayed / cuts->n_ranks;
+	out->delayed_most_ns = fmax(out->delayed_most_ns, delayed);
+	return 0;
+}
+
+static void shares_close(struct segments *s, uint32_t n_ranks)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		double sum = 0;
+
+		for (int d = 0; d < SEGMENT_DIMENSIONS; d++)
+			sum += s->at[i].share[d];
+		for (int d = 0; sum > 0 && d < SEGMENT_DIMENSIONS; d++)
+			s->at[i].share[d] /= sum;
+		s->at[i].ns = sum / n_ranks;
+		s->ns += s->at[i].ns;
+	}
+}
+
+/* ---- kinds ---- */
+
+struct kinds {
+	double center[PIECE_KINDS_MAX][SEGMENT_DIMENSIONS];
+	uint32_t n;
+};
+
+static double distance2(const double *a, const double *b)
+{
+	double sum = 0;
+
+	for (int d = 0; d < SEGMENT_DIMENSIONS; d++)
+		sum += (a[d] - b[d]) * (a[d] - b[d]);
+	return sum;
+}
+
+/* Give each segment the nearest kind. Returns the spread inside the kinds, weighted by time. */
+static double assign(struct segments *s, const struct kinds *k, bool *changed)
+{
+	double spread = 0;
+
+	*changed = false;
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint32_t best = 0;
+		double near = INFINITY;
+
+		for (uint32_t c = 0; c < k->n; c++) {
+			double d = distance2(s->at[i].share, k->center[c]);
+
+			if (d < near) {
+				near = d;
+				best = c;
+			}
+		}
+		*changed |= s->at[i].kind != best;
+		s->at[i].kind = best;
+		spread += near * s->at[i].ns;
+	}
+	return spread;
+}
+
+static void centers_move(const struct segments *s, struct kinds *k)
+{
+	double weight[PIECE_KINDS_MAX] = {0};
+	struct kinds sum = {.n = k->n};
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct segment *g = &s->at[i];
+
+		weight[g->kind] += g->ns;
+		for (int d = 0; d < SEGMENT_DIMENSIONS; d++)
+			sum.center[g->kind][d] += g->ns * g->share[d];
+	}
+	for (uint32_t c = 0; c < k->n; c++)
+		for (int d = 0; weight[c] > 0 && d < SEGMENT_DIMENSIONS; d++)
+			k->center[c][d] = sum.center[c][d] / weight[c];
+}
+
+/* The segment that adds most to the spread becomes a kind of its own. */
+static void center_add(const struct segments *s, struct kinds *k)
+{
+	double most = -1;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		double d = k->n > 0 ? distance2(s->at[i].share, k->center[s->at[i].kind]) * s->at[i].ns : s->at[i].ns;
+
+		if (d > most) {
+			most = d;
+			at = i;
+		}
+	}
+	memcpy(k->center[k->n++], s->at[at].share, sizeof s->at[at].share);
+}
+
+/* k-means (Lloyd, 1982), with as many kinds as each explains a share of the spread, but at most `most`. */
+static void kinds_find(struct segments *s, uint32_t most)
+{
+	struct kinds k = {.n = 0};
+	double first = 0, before = 0, spread = 0;
+	bool changed = true;
+
+	while (k.n < most && k.n < s->n) {
+		center_add(s, &k);
+		for (int i = 0; i < ROUNDS; i++) {
+			spread = assign(s, &k, &changed);
+			if (!changed && i > 0)
+				break;
+			centers_move(s, &k);
+		}
+		first = k.n == 1 ? spread : first;
+		if (k.n > 1 && before - spread <= SAME * first)
+			break;
+		before = spread;
+	}
+	s->n_kind = k.n;
+}
+
+int segments_measure(const struct trace *t, const struct cuts *cuts, struct segments *out, struct errbuf *err)
+{
+	*out = (struct segments){.n = cuts->n + 1, .at = calloc(cuts->n + 1u, sizeof *out->at)};
+	if (out->at == NULL)
+		return err_set(err, "no memory for %u segments", out->n);
+	for (uint32_t i = 0; i < out->n; i++)
+		out->at[i].timed = true;
+	for (uint32_t r = 0; r < cuts->n_ranks; r++)
+		if (measure_rank(t, r, cuts, out, err) != 0) {
+			segments_free(out);
+			return -1;
+		}
+	shares_close(out, cuts->n_ranks);
+	kinds_find(out, PIECE_KINDS_MAX);
+	return 0;
+}
+
+void segments_free(struct segments *s)
+{
+	free(s->at);
+	*s = (struct segments){0};
+}
+
+/* ---- choosing ---- */
+
+/* Mark about `share` of the time of a kind: of each stretch of time the segment in its middle. */
+static void kind_choose(const struct segments *s, uint32_t kind, double share, bool *chosen)
+{
+	double all = 0, usual, step, next, at = 0;
+	uint32_t n = 0, last = 0;
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->at[i].kind == kind) {
+			all += s->at[i].ns;
+			n++;
+		}
+	if (n == 0 || all <= 0)
+		return;
+	usual = all / n;
+	step = fmax(usual, fmin(usual / share, all));
+	next = step / 2;
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (s->at[i].kind != kind)
+			continue;
+		at += s->at[i].ns;
+		if (s->at[i].timed)
+			last = i;
+		if (at < next || !s->at[i].timed)
+			continue;
+		chosen[i] = any = true;
+		while (next <= at)
+			next += step;
+	}
+	if (!any && s->at[last].kind == kind)
+		chosen[last] = true;
+}
+
+static uint32_t choose(const struct segments *s, double share, bool *chosen, double *ns, uint64_t *events)
+{
+	uint32_t n = 0;
+
+	*ns = 0;
+	*events = 0;
+	memset(chosen, 0, s->n * sizeof *chosen);
+	for (uint32_t c = 0; c < s->n_kind; c++)
+		kind_choose(s, c, share, chosen);
+	for (uint32_t i = 0; i < s->n; i++)
+		if (chosen[i]) {
+			*ns += s->at[i].ns;
+			*events += s->at[i].events;
+			n++;
+		}
+	return n;
+}
+
+/* By bisection: segments are not equally long. */
+static uint32_t choose_within(const struct segments *s, double seconds, uint64_t events, bool *chosen, bool *fits)
+{
+	double lo = 0, hi = 1, ns;
+	uint64_t n_event;
+	uint32_t n;
+
+	for (int i = 0; i < 30; i++) {
+		double share = (lo + hi) / 2;
+
+		choose(s, share, chosen, &ns, &n_event);
+		if (ns > seconds * 1e9 || n_event > events)
+			hi = share;
+		else
+			lo = share;
+	}
+	n = choose(s, lo > 0 ? lo : hi, chosen, &ns, &n_event);
+	*fits = ns <= seconds * 1e9 && n_event <= events;
+	return n;
+}
+
+uint32_t segments_choose(struct segments *s, double seconds, uint64_t events, bool *chosen)
+{
+	bool fits;
+	uint32_t n;
+
+	if (s->joined)
+		kinds_find(s, PIECE_KINDS_MAX);
+	s->joined = false;
+	n = choose_within(s, seconds, events, chosen, &fits);
+	while (!fits && s->n_kind > 1) { /* each kind has a segment: fewer kinds need less */
+		kinds_find(s, s->n_kind - 1);
+		s->joined = true;
+		n = choose_within(s, seconds, events, chosen, &fits);
+	}
+	return n;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Segments of a run lie between its cuts. Each has a length, and shares of its time by call site. Segments with like shares
+ * are one kind.
+ * Source: Sherwood, Perelman, Hamerly and Calder, "Automatically characterizing large scale program behavior", ASPLOS 2002;
+ * here, a segment is described by the shares of its time at each call site instead of by basic blocks.
+ */
+#ifndef PRECEDENT_SKELGEN_PIECES_SEGMENTS_H
+#define PRECEDENT_SKELGEN_PIECES_SEGMENTS_H
+
+#include "common/errbuf.h"
+#include "skelgen/pieces/cuts.h"
+
+#define SEGMENT_DIMENSIONS 24 /* call sites are hashed to these; SimPoint projects to 15 */
+#define PIECE_KINDS_MAX  8
+
+struct segment {
+	double ns;       /* mean over ranks of their own time in it */
+	uint64_t events; /* of all ranks */
+	double share[SEGMENT_DIMENSIONS]; /* of its time */
+	uint32_t kind;
+	bool timed;      /* times of all its calls are known */
+};
+
+struct segments {
+	uint32_t n, n_kind;
+	bool joined;        /* segments_choose() made like kinds one */
+	struct segment *at; /* n = cuts + 1 */
+	double ns;          /* of all */
+	/* Of the run: computation, of it unsuccessful tests and delay by other processes, means over ranks; the most delay. */
+	double gap_ns, polled_ns, delayed_ns, delayed_most_ns;
+	uint64_t events;
+};
+
+/* Returns 0, or -1 with the reason. */
+int segments_measure(const struct trace *t, const struct cuts *cuts, struct segments *out, struct errbuf *err);
+void segments_free(struct segments *s);
+
+/*
+ * Chooses the segments that run: of every kind, evenly spread over the segments of the kind. They take about `seconds` and have at
+ * most `events` calls. chosen[] is by segment. Returns their number. Where a segment of each kind is too much, like kinds
+ * become one.
+ * Source: stratified sampling with systematic selection, Cochran, "Sampling techniques", 1977, chapters 5 and 8.
+ */
+uint32_t segments_choose(struct segments *s, double seconds, uint64_t events, bool *chosen);
+
+#endif

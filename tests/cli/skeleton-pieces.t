@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Programs whose steps differ: the skeleton is small and short however long the run is, it runs to its end, and it stands for the
+# whole run. Kinds of programs: tests/programs/irregular.c.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
+use Cli;
+use List::Util qw(max);
+use Test::More;
+use Testbed qw(run_command build_dir);
+
+my $LINES = 5000;      # of skel.c
+my $BYTES = 8 << 20;   # of skel.c.data
+my $WORK = 100;        # operations of a unit of work: calls matter here, not computation
+
+# Programs whose ranks wait for each other at each step have two: where three share two processors, each step takes long.
+my %RANKS = ((map { $_ => 2 } qw(steps solver panels refine)), (map { $_ => 3 } qw(farm fetch some branch)));
+
+sub run { return ('mpirun', '--oversubscribe', '-n', $RANKS{$_[0]}) }
+
+sub traced {
+	my ($file, @arguments) = @_;
+	my @trace = (build_dir() . '/precedent', 'trace', '-q', '-o', $file, '--', run($arguments[0]), program('irregular'), @arguments, $WORK);
+	my $r = run_command('timeout', '--kill-after=5', patience(600), @trace); # beside ten others, ranks wait long for each other
+	return $r->{rc} == 0 && -s $file ? $file : die "no trace: exit status $r->{rc}, $r->{err}\n";
+}
+
+sub lines_of { return scalar(() = slurp($_[0]) =~ /\n/g) }
+
+for my $case (['steps', 400], ['solver', 100], ['panels', 3000], ['refine', 6000], ['farm', 3000], ['fetch', 3000], ['some', 1500], ['branch', 3000]) {
+	my ($kind, $steps) = @$case;
+	for my $times (1, 4) {
+		my $trace = traced("$kind.$times.ptrace", $kind, $times * $steps);
+		my $seconds = 0.1;
+		my $made = precedent('skeleton', $trace, '-o', "$kind.$times", '--seconds', $seconds);
+		is($made->{rc}, 0, "$kind, $times times: a skeleton is made") or diag $made->{err};
+		cmp_ok(lines_of("$kind.$times/skel.c"), '<=', $LINES, '... small');
+		cmp_ok(-s "$kind.$times/skel.c.data", '<=', $BYTES, '... with little data');
+		my $report = slurp("$kind.$times/report.txt");
+		my ($planned) = $report =~ /planned run time ([\d.]+) s/;
+		cmp_ok($planned, '<=', 1.2 * $seconds, '... short');
+		my $used = max($planned / $seconds, lines_of("$kind.$times/skel.c") / $LINES);
+		# A starved trace has few pieces that are short enough; of refine, whose pieces are long, sometimes one.
+		cmp_ok($used, '>', 0.1, '... and no smaller than it must be') if $report =~ /^of them/m && $times == 4 && $kind ne 'refine';
+	}
+}
+
+# It runs to its end without a request left, and stands for all calls.
+for my $kind (qw(refine farm fetch some)) {
+	run_command('make', '-s', '-C', "$kind.4")->{rc} == 0 or fail("$kind: the skeleton does not compile");
+	my $r = run_command('timeout', patience(300), run($kind), "$kind.4/skel", '--empty-loop');
+	is($r->{rc}, 0, "$kind: the skeleton ends") or diag $r->{err};
+	like($r->{out}, qr/^left_requests 0$/m, '... and leaves no request');
+	my ($calls) = slurp("$kind.4/report.txt") =~ /^calls (\d+),/m;
+	like($r->{out}, qr/^events $calls$/m, '... and stands for the whole run');
+}
+
+done_testing;

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Excerpts of runs: what they contain is the run's, nothing in them lacks its other end, and their weights add up. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/temp_dir.h"
+#include "skelgen/pieces/excerpt.h"
+#include "skelgen/pieces/excerpt_check.h"
+#include "skelgen/pieces/pieces.h"
+#include "skelgen/pipeline.h"
+#include "tests/unit/synthetic.h"
+#include "trace/functions.h"
+#include "trace/messages/messages.h"
+
+struct fixture {
+	struct syn *s;
+	struct trace *t, *excerpt;
+	struct survey v;
+	struct pieces p;
+	struct errbuf err;
+};
+
+static double own_seconds(const struct trace *t)
+{
+	double sum = 0;
+
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
+		sum += trace_get_rank(t, r)->wall_ns * 1e-9;
+	return sum / trace_n_ranks(t);
+}
+
+/* An excerpt of this share of the run; false if the run cannot be cut. */
+static bool set_up(struct fixture *f, struct syn *s, double share, uint64_t events)
+{
+	double seconds;
+	int rv;
+
+	memset(f, 0, sizeof *f);
+	f->s = s;
+	f->t = syn_open(s);
+	seconds = share * own_seconds(f->t);
+	rv = survey_make(f->t, seconds, &f->v, &f->err);
+	if (rv < 0)
+		fail_msg("%s", f->err.text);
+	if (rv == 1)
+		return false;
+	f->excerpt = pieces_excerpt(&f->v, seconds, events, &f->p, &f->err);
+	if (f->excerpt == NULL)
+		fail_msg("%s", f->err.text);
+	return true;
+}
+
+static void tear_down(struct fixture *f)
+{
+	if (f->excerpt != NULL)
+		trace_close(f->excerpt);
+	pieces_free(&f->p);
+	survey_free(&f->v);
+	trace_close(f->t);
+	syn_destroy(f->s);
+}
+
+/* ---- oracles ---- */
+
+/* The number of the piece whose border the symbol is; -1: another call. */
+static int64_t border(const struct trace_defs *d, uint32_t sym)
+{
+	const struct trace_sig *s = &d->sigs.sig[sym];
+	int64_t level = s->fn == FN_MPI_Pcontrol && s->n == 1 ? sigtable_values(&d->sigs, sym)[0] - EXCERPT_LEVEL : -1;
+
+	return level >= 0 && level < 1 << 16 ? level : -1;
+}
+
+static void assert_same_call(const struct trace_defs *a, uint32_t x, const struct trace_defs *b, uint32_t y)
+{
+	const struct trace_sig *s = &a->sigs.sig[x], *t = &b->sigs.sig[y];
+
+	assert_int_equal(s->fn, t->fn);
+	assert_int_equal(s->site, t->site);
+	assert_int_equal(s->n, t->n);
+	assert_memory_equal(sigtable_values(&a->sigs, x), sigtable_values(&b->sigs, y), s->n * sizeof(int64_t));
+}
+
+static uint64_t segment_end(const struct fixture *f, uint32_t seg, uint32_t rank)
+{
+	return seg < f->v.cuts.n ? f->v.cuts.at[seg * f->v.n_ranks + rank] : f->s->rank[rank].n - 1;
+}
+
+/* Between its borders, a piece has all calls of its segment, and no others. MPI_Init and MPI_Finalize are in no piece. */
+static void assert_pieces_are_the_runs(const struct fixture *f, uint32_t rank)
+{
+	const struct trace_rank *k = trace_get_rank(f->excerpt, rank), *from = trace_get_rank(f->t, rank);
+	const uint32_t *whole = f->s->rank[rank].sym;
+	struct folded_iter it;
+	uint64_t at = 0, end = 0;
+	uint32_t sym, pieces = 0;
+	bool inside = false;
+
+	folded_begin(&it, &k->events);
+	while (folded_next(&it, &sym)) {
+		int64_t b = border(&k->defs, sym);
+
+		if (b < 0) {
+			if (inside)
+				assert_same_call(&from->defs, whole[at++], &k->defs, sym);
+			continue;
+		}
+		assert_int_equal(at, end);
+		inside = b < f->p.n;
+		if (!inside)
+			continue;
+		assert_int_equal(b, pieces++);
+		at = f->p.segment[b] > 0 ? segment_end(f, f->p.segment[b] - 1, rank) : 1;
+		end = segment_end(f, f->p.segment[b], rank);
+	}
+	assert_int_equal(pieces, f->p.n);
+}
+
+static int count(const struct trace_message *m, void *arg)
+{
+	(void)m;
+	++*(uint64_t *)arg;
+	return 0;
+}
+
+static void assert_excerpt(const struct fixture *f, double share)
+{
+	struct trace_messages_report whole, report;
+	double run[PIECE_KINDS_MAX] = {0}, all = 0, sum = 0;
+	uint64_t messages = 0;
+	struct errbuf err;
+
+	assert_int_equal(trace_messages(f->t, count, &messages, &whole, &err), 0);
+	assert_int_equal(trace_messages(f->excerpt, count, &messages, &report, &err), 0);
+	assert_true(report.unmatched_sends <= whole.unmatched_sends);
+	assert_true(report.unmatched_receives <= whole.unmatched_receives);
+	for (uint32_t r = 0; r < f->v.n_ranks; r++)
+		assert_pieces_are_the_runs(f, r);
+	for (uint32_t i = 0; i < f->p.n; i++)
+		run[f->p.kind[i]] += f->p.ns[i];
+	for (uint32_t c = 0; c < f->p.n_kind; c++) {
+		assert_true(f->p.kind_ns[c] >= run[c] * (1 - 1e-9));
+		all += f->p.kind_ns[c];
+		sum += run[c];
+	}
+	assert_true(fabs(all - f->v.segments.ns) < 1e-6 * all);
+	assert_true(sum <= 1.5 * share * all || f->p.n <= f->p.n_kind);
+}
+
+/* A master gives tasks of different length to workers; the clocks of all agree. */
+static struct syn *farm(uint32_t n_ranks, uint32_t tasks, uint64_t seed)
+{
+	struct syn *s = syn_create(n_ranks);
+	uint64_t *ready = calloc(n_ranks, sizeof *ready), *free_since = calloc(n_ranks, sizeof *free_since), master = 0;
+
+	assert_non_null(ready);
+	assert_non_null(free_since);
+	syn_begin(s);
+	for (uint32_t k = 0; k < tasks + n_ranks - 1; k++) {
+		uint32_t w = 1 + k % (n_ranks - 1);
+		uint64_t work = 20000 + syn_random(&seed) % 80000;
+
+		for (uint32_t r = 1; k >= n_ranks - 1 && r < n_ranks; r++)
+			w = ready[r] < ready[w] ? r : w;
+		if (k >= n_ranks - 1) { /* the result of the task before */
+			uint64_t end = (ready[w] > master ? ready[w] : master) + 1000;
+
+			syn_call(s, w, "MPI_Send", 30, SYN(.dst = 0, .count = 3, .gap_ns = ready[w] - free_since[w], .dur_ns = 500));
+			syn_call(s, 0, "MPI_Recv", 20, SYN(.src = TRACE_ANY_SOURCE, .asrc = w, .count = 3, .gap_ns = 100, .dur_ns = end - master - 100));
+			free_since[w] = ready[w] + 500;
+			master = end;
+		}
+		syn_call(s, 0, "MPI_Send", 21, SYN(.dst = w, .count = 1 + (int64_t)(k % 7), .gap_ns = 100, .dur_ns = 400));
+		master += 500;
+		syn_call(s, w, "MPI_Recv", 31, SYN(.src = 0, .count = 9, .gap_ns = 100, .dur_ns = master - free_since[w] - 100));
+		free_since[w] = master;
+		ready[w] = master + work;
+	}
+	syn_end(s);
+	free(ready);
+	free(free_since);
+	return s;
+}
+
+/* ---- tests ---- */
+
+static void check(struct syn *s, double share, bool must)
+{
+	struct fixture f;
+
+	if (set_up(&f, s, share, UINT64_MAX))
+		assert_excerpt(&f, share);
+	else
+		assert_false(must);
+	tear_down(&f);
+}
+
+static void test_programs(void **arg)
+{
+	(void)arg;
+	check(syn_cg(4, 2, 300), 0.1, true);
+	check(syn_stencil(3, 2, 400, SYN_PERIODIC), 0.1, true);
+	check(syn_stencil(3, 2, 400, SYN_PROC_NULL), 0.1, true);
+	check(syn_wavefront(3, 2, 5, 100), 0.1, true);
+	check(syn_ring(5, 400), 0.1, true);
+	check(syn_pipeline(4, 300), 0.1, true);
+	check(syn_reneighbour(4, 600, 20), 0.1, true);
+	check(syn_checkpoint(3, 400), 0.1, true);
+	check(farm(5, 800, 3), 0.1, true);
+	check(syn_graph(6, 3, 200, 7), 0.1, true);
+	check(syn_master_worker(5, 800, 3), 0.1, true);
+}
+
+static void test_random_programs(void **arg)
+{
+	(void)arg;
+	for (uint64_t seed = 1; seed <= 30; seed++)
+		check(syn_irregular(2 + seed % 5, seed), 0.2, false);
+}
+
+/* An excerpt of other segments, of segments that end elsewhere, or of another run is refused. */
+static void test_excerpt_is_proved(void **arg)
+{
+	struct fixture f, other;
+	bool *chosen;
+	struct errbuf err;
+
+	(void)arg;
+	assert_true(set_up(&f, syn_master_worker(5, 800, 3), 0.1, UINT64_MAX));
+	assert_true(set_up(&other, syn_master_worker(5, 801, 3), 0.1, UINT64_MAX));
+	chosen = calloc(f.v.segments.n, sizeof *chosen);
+	assert_non_null(chosen);
+	for (uint32_t i = 0; i < f.p.n; i++)
+		chosen[f.p.segment[i]] = true;
+	assert_int_equal(excerpt_check(f.t, &f.v.cuts, chosen, f.excerpt, &err), 0);
+	assert_int_equal(excerpt_check(f.t, &f.v.cuts, chosen, other.excerpt, &err), -1);
+	assert_int_equal(excerpt_check(f.t, &f.v.cuts, chosen, f.t, &err), -1);
+	for (uint32_t i = 0; i < f.v.segments.n; i++) {
+		chosen[i] = !chosen[i];
+		assert_int_equal(excerpt_check(f.t, &f.v.cuts, chosen, f.excerpt, &err), -1);
+		chosen[i] = !chosen[i];
+	}
+	for (uint32_t k = 0; k < f.v.cuts.n; k++)
+		for (uint32_t r = 0; r < f.v.n_ranks; r++) {
+			uint64_t *at = &f.v.cuts.at[(size_t)k * f.v.n_ranks + r];
+
+			if (k > 0 && at[-(int64_t)f.v.n_ranks] == *at)
+				continue; /* an empty segment cannot end earlier */
+			--*at; /* only cuts of pieces show in the excerpt */
+			assert_int_equal(excerpt_check(f.t, &f.v.cuts, chosen, f.excerpt, &err), chosen[k] || chosen[k + 1] ? -1 : 0);
+			++*at;
+		}
+	assert_non_null(strstr(err.text, "the excerpt is not the run: rank "));
+	free(chosen);
+	tear_down(&other);
+	tear_down(&f);
+}
+
+/* A farm is run in full as a whole; of its pieces, the budget says how much. */
+static void test_farm_is_cut(void **arg)
+{
+	struct syn *s = farm(5, 2000, 3);
+	struct trace *t = syn_open(s);
+	double all = own_seconds(t);
+	const struct skel_budget budget = {.seconds = 0.1 * all};
+	struct skel_stages stages = {.excerpt = NULL};
+	struct errbuf err = {{0}};
+
+	(void)arg;
+	if (skel_understand(t, &budget, &stages, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_non_null(stages.excerpt);
+	if (stages.plan.predicted_s > 1.2 * budget.seconds)
+		fail_msg("%g s are planned, %g s were asked for", stages.plan.predicted_s, budget.seconds);
+	assert_in_range(stages.lines, 1, SKEL_LINES_MAX);
+	assert_int_equal(stages.match.unreceived + stages.match.oddities, 0);
+	skel_stages_free(&stages);
+	trace_close(t);
+	syn_destroy(s);
+}
+
+static uint32_t lines_written(const struct skel_stages *s)
+{
+	static const struct skel_emit_options none;
+	char dir[] = "/tmp/test-pieces-XXXXXX", path[64], line[4096];
+	struct errbuf err = {{0}};
+	uint32_t n = 0;
+	FILE *f;
+
+	assert_non_null(mkdtemp(dir));
+	if (skel_write(s, dir, &none, &err) != 0)
+		fail_msg("%s", err.text);
+	snprintf(path, sizeof path, "%s/skel.c", dir);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof line, f) != NULL)
+		n += strchr(line, '\n') != NULL;
+	fclose(f);
+	temp_dir_remove(dir);
+	return n;
+}
+
+/* The lines that are compared with the limit are those of the file. */
+static void test_lines_are_counted(void **arg)
+{
+	struct syn *s = farm(5, 20000, 3);
+	struct trace *t = syn_open(s);
+	const struct skel_budget budget = {.seconds = 0.15 * own_seconds(t)};
+	struct skel_stages stages = {.excerpt = NULL};
+	struct errbuf err = {{0}};
+
+	(void)arg;
+	if (skel_understand(t, &budget, &stages, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_non_null(stages.excerpt);
+	assert_true(stages.tree.n_leaf > SKEL_LINES_MAX / 20); /* few calls are not counted */
+	assert_int_equal(stages.lines, lines_written(&stages));
+	assert_in_range(stages.lines, 1, SKEL_LINES_MAX);
+	skel_stages_free(&stages);
+	trace_close(t);
+	syn_destroy(s);
+}
+
+/* Fewer calls than the budget has time for. */
+static void test_calls_are_bounded(void **arg)
+{
+	struct fixture f;
+
+	(void)arg;
+	assert_true(set_up(&f, syn_graph(6, 3, 400, 11), 0.5, 2000));
+	assert_true(f.p.events <= 2000 || f.p.n <= f.p.n_kind);
+	tear_down(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_random_programs),
+		cmocka_unit_test(test_excerpt_is_proved),
+		cmocka_unit_test(test_farm_is_cut),
+		cmocka_unit_test(test_calls_are_bounded),
+		cmocka_unit_test(test_lines_are_counted),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
