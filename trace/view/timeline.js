@@ -152,7 +152,8 @@ class Timeline {
 	}
 
 	/* Share of polling in each column of pixels, where `shares` leave time unknown; null if no rank of the row polls. Before its
-	 * first and after its last known state a rank does not poll. */
+	 * first and after its last known state a rank does not poll. Between them, the tests' own time is spread over all unknown
+	 * time: the rest is what recording them cost. */
 	polling({rank, n, k, group}, shares, t0, t1) {
 		const i = firstAfter(this.pollers, this.pollers.length, rank - 1), j = firstAfter(this.pollers, this.pollers.length, rank + n - 1);
 		if (i === j || !meta.steps)
@@ -169,10 +170,11 @@ class Timeline {
 			}
 			return lo;
 		};
+		const first = step(0), end = step(at(meta.steps) - 1e-4) + 1, ns = this.pollers.slice(i, j).reduce((a, r) => a + pollSeconds.get(r) * 1e9, 0);
+		const part = Math.min(1, ns / n / meta.end * meta.steps / Math.max(1e-9, end - first - at(meta.steps)));
 		const w = shares.length / 4, px = (s) => (s * meta.end / meta.steps - t0) / (t1 - t0) * w, out = new Float32Array(w);
-		const from = Math.max(0, Math.floor(px(step(0)))), to = Math.min(w, Math.ceil(px(step(at(meta.steps) - 1e-4) + 1)));
-		for (let x = from; x < to; x++)
-			out[x] = Math.max(0, 1 - shares[4 * x] - shares[4 * x + 1] - shares[4 * x + 2] - shares[4 * x + 3]) * (j - i) / n;
+		for (let x = Math.max(0, Math.floor(px(first))); x < Math.min(w, Math.ceil(px(end))); x++)
+			out[x] = Math.max(0, 1 - shares[4 * x] - shares[4 * x + 1] - shares[4 * x + 2] - shares[4 * x + 3]) * part;
 		return out;
 	}
 
