@@ -436,7 +436,7 @@ SKIP: {
 		cmp_ok($meta->{columns}{end}, '<', 0.9 * $meta->{end}, 'the page has no calls of that time');
 		my $profile = tempdir('chromium-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 		my $r;
-		for (1 .. 8) { # the browser may print the page while the server still answers
+		for (1 .. 40) { # the browser may print the page while the server still answers
 			$r = run_command('timeout', '--kill-after=5', 50, $browser, qw(--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage),
 				"--user-data-dir=$profile", '--virtual-time-budget=20000', '--dump-dom', "http://127.0.0.1:$port/$token/#t=$t0-$t1");
 			last if $r->{out} =~ m{<span id="status-detail">single calls</span>};
@@ -447,7 +447,7 @@ SKIP: {
 		stop_server();
 		# A page whose server has gone: here it never had one.
 		my $pause = 0;
-		for (1 .. 8) { # it may print the page before the page has asked often enough
+		for (1 .. 40) { # it prints every other page before that page has asked often enough
 			$r = run_command('timeout', '--kill-after=5', 50, $browser, qw(--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage),
 				"--user-data-dir=$profile", '--virtual-time-budget=20000', '--dump-dom', 'file://' . getcwd() . "/gone.html#t=$t0-$t1");
 			($pause) = $r->{out} =~ m{<span id="status-detail">The server does not answer: is precedent view --serve still running\? Asked again in (\d+) s\.</span>};
