@@ -124,7 +124,7 @@ PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
              $(if $(MPICC_mpich),$(addprefix $(B)/tests/programs-mpich/,calls calls_f08 calls_h calls_mod endings hangs heat heatf \
                mprobe_threads poll onesided quirks ring stuck thread_order threads zero_counts))
 
-.PHONY: FORCE fuzz all unit check check-systems check-fast check-cluster demo bench bench-accuracy bench-accuracy-tools bench-model-experiments install uninstall clean bootstrap programs check-headers deb rpm dist check-packages
+.PHONY: FORCE fuzz all unit check check-systems check-cli check-cluster demo bench bench-accuracy bench-accuracy-tools bench-model-experiments install uninstall clean bootstrap programs check-headers deb rpm dist check-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -380,14 +380,9 @@ TESTS_CLI     := $(sort $(wildcard tests/cli/*.t))
 TESTS_CLUSTER := $(sort $(wildcard tests/cluster/*.t))
 export PRECEDENT_BUILD := $(B)
 
-# The sub-make reads the tree again after bootstrap has installed the compilers.
+# The sub-makes read the tree again after bootstrap has installed the compilers.
 check: bootstrap
-ifdef SANITIZE
-	$(MAKE) check-fast
-else
-	$(MAKE) check-fast
-	$(MAKE) check-cluster
-endif
+	+@MAKE='$(MAKE)' scripts/check-parts unit check-cli $(if $(SANITIZE),,check-cluster)
 	@echo 'make check: all tests passed'
 
 # What runs programs that were compiled for another architecture.
@@ -395,8 +390,7 @@ EMULATOR :=
 unit: all $(UNIT_BIN)
 	prove -j2 --timer --exec '$(EMULATOR)' $(UNIT_BIN)
 
-check-fast: all $(UNIT_BIN) $(PROG_BIN) $(B)/tests/bench/make_history $(B)/tests/bench/make_trace # which several tests need at the same time
-	$(MAKE) unit
+check-cli: all $(PROG_BIN) $(B)/tests/bench/make_history $(B)/tests/bench/make_trace # which several tests need at the same time
 	prove -j3 --timer $(TESTS_CLI)
 
 check-cluster: all $(PROG_BIN)
