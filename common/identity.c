@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "common/identity.h"
+#include "common/made_up.h"
 
 #define NUMBER_MARK "\001#"
 /* longer digit runs (hashes, joined dates) are cut in their value, not in the key */
@@ -40,11 +41,14 @@ struct feed {
 struct hasher {
 	struct feed exact, family, kin;
 	struct identity *id;
+	bool printed;		     /* there is a fingerprint: files count by content */
+	char plain[2 * SCRIPT_MAX];  /* a text without the names that a program made up */
 };
 
 /* A script with the result of its normalisation. */
 struct script {
 	size_t len; /* 0: no script */
+	bool printed;
 	char text[SCRIPT_MAX];
 	struct stream exact, family;
 	struct identity numbers; /* only its vars are used */
@@ -237,11 +241,23 @@ static void hash_family_text(struct hasher *h, const char *text, size_t len, boo
 	feed_add(&h->family, text + done, len - done);
 }
 
+/* Made-up names never count in the family, nor in the exact key if a fingerprint says what is in the files. */
+static size_t hash_plain(struct hasher *h, const char **text, size_t len, bool variables)
+{
+	size_t n = made_up_hide(*text, len, h->plain, sizeof(h->plain));
+
+	hash_family_text(h, n ? h->plain : *text, n ? n : len, variables);
+	if (!n || !h->printed)
+		return len;
+	*text = h->plain;
+	return n;
+}
+
 static void hash_text(struct hasher *h, const char *text, size_t len, bool variables)
 {
+	len = hash_plain(h, &text, len, variables);
 	hash_length(&h->exact, len);
 	feed_add(&h->exact, text, len);
-	hash_family_text(h, text, len, variables);
 	feed_add(&h->family, "", 1);
 }
 
@@ -395,9 +411,9 @@ static size_t scan_code(struct shell *sh, const char *line, size_t len)
 
 static void emit_line(struct hasher *h, const char *line, size_t len)
 {
+	len = hash_plain(h, &line, len, true);
 	feed_add(&h->exact, line, len);
 	feed_add(&h->exact, "\n", 1);
-	hash_family_text(h, line, len, true);
 	feed_add(&h->family, "\n", 1);
 }
 
@@ -545,12 +561,12 @@ static void hash_script(struct hasher *h, const char *text, size_t left)
 
 /* ---- scripts that are kept ---- */
 
-static const struct script *script_find(const struct identity_room *room, const char *text, size_t len)
+static const struct script *script_find(const struct identity_room *room, const char *text, size_t len, bool printed)
 {
 	for (unsigned i = 0; i < SCRIPTS_KEPT; i++) {
 		const struct script *s = &room->scripts[i];
 
-		if (s->len == len && !memcmp(s->text, text, len))
+		if (s->len == len && s->printed == printed && !memcmp(s->text, text, len))
 			return s;
 	}
 	return NULL;
@@ -565,7 +581,7 @@ static void keep_start(struct feed *f, struct stream *to)
 }
 
 /* Returns NULL if the script gave too many bytes to keep. */
-static const struct script *script_keep(struct identity_room *room, const char *text, size_t len)
+static const struct script *script_keep(struct identity_room *room, const char *text, size_t len, bool printed)
 {
 	struct script *s = &room->scripts[room->oldest];
 	struct hasher *h = &room->reading;
@@ -574,6 +590,7 @@ static const struct script *script_keep(struct identity_room *room, const char *
 	keep_start(&h->exact, &s->exact);
 	keep_start(&h->family, &s->family);
 	h->id = &s->numbers;
+	h->printed = s->printed = printed;
 	s->numbers.n_vars = 0;
 	hash_script(h, text, len);
 	feed_flush(&h->exact);
@@ -589,8 +606,8 @@ static void hash_script_kept(struct identity_room *room, struct hasher *h, const
 	const struct script *s = NULL;
 
 	if (room && len && len <= SCRIPT_MAX) {
-		s = script_find(room, text, len);
-		s = s ? s : script_keep(room, text, len);
+		s = script_find(room, text, len, h->printed);
+		s = s ? s : script_keep(room, text, len, h->printed);
 	}
 	if (!s) {
 		hash_script(h, text, len);
@@ -714,6 +731,7 @@ static void compute_identity(struct identity_room *room, struct hasher *h, const
 	const char *print = fingerprint_read(in->fingerprint, &p) ? in->fingerprint : NULL;
 
 	h->id = out;
+	h->printed = print != NULL;
 	keep_own(out, &in->layout, print ? p.bytes : 0);
 	out->key[0] = out->family[0] = out->kin[0] = '\0';
 	feed_start(&h->exact);

@@ -153,6 +153,50 @@ static void test_what_counts(void **state)
 	assert_string_not_equal(x.family, of(&b).family);
 }
 
+/* Workflow tools write other temporary names, hashes and orders of sets into each script. */
+static void test_made_up_names(void **state)
+{
+	static const char *const same[][2] = {
+	    {SH "cd '/d' && flow --wait '/d/.flow/tmp.oaacgy3n' --on 'time' 'code' && touch '/d/.flow/tmp.oaacgy3n/1.done'\n",
+	     SH "cd '/d' && flow --wait '/d/.flow/tmp.exq_yi4w' --on 'code' 'time' && touch '/d/.flow/tmp.exq_yi4w/1.done'\n"},
+	    {SH "python3 /home/u/tmpab1_xy9z/run.py\n", SH "python3 /home/u/tmpqqqqqqqq/run.py\n"},
+	    {SH "cp in $(mktemp -d)/tmp.Yc3bOp0kPz\n", SH "cp in $(mktemp -d)/tmp.aaaaaaaaaa\n"},
+	    {SH "/bin/bash -ue /w/3f/8a1bc0d2e4f6a8b0c2d4e6f8091a2b/.command.sh\n",
+	     SH "/bin/bash -ue /w/00/0123456789abcdef0123456789abcd/.command.sh\n"},
+	    {SH "sh /x/6f9619ff-8b86-d011-b42d-00cf4fc964ff/call/script\n",
+	     SH "sh /x/00000000-1111-2222-3333-444444444444/call/script\n"},
+	};
+	static const char *const other[][2] = {
+	    {SH "./a 'x' 'y'\n", SH "./a 'y' 'x'\n"}, /* no generator wrote this */
+	    {SH "./a '1' '2' tmp.aaaaaaaa\n", SH "./a '2' '1' tmp.aaaaaaaa\n"},
+	    {SH "./a 'x'  'y' tmp.aaaaaaaa\n", SH "./a 'y'  'x' tmp.aaaaaaaa\n"},
+	    {SH "./a deadbeef01234567\n", SH "./a deadbeef01234568\n"}, /* a seed */
+	    {SH "./a 0123456789abcdef0123456789abcdefg\n", SH "./a 1123456789abcdef0123456789abcdefg\n"},
+	    {SH "./a tmpfiles\n", SH "./a tmpfilez\n"},
+	    {SH "./a tmp.solver\n", SH "./a tmp.walker\n"},
+	    {SH "./a xtmp.aaaaaaaa\n", SH "./a xtmp.bbbbbbbb\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+		struct identity_input a = base(same[i][0]), b = base(same[i][1]);
+		struct identity_room *room = identity_room_create();
+		struct identity id;
+
+		assert_true(same_key(same[i][0], same[i][1]));
+		assert_true(same_family(same[i][0], same[i][1]));
+		identity_compute_within(room, &b, &id);
+		a.fingerprint = b.fingerprint = NULL; /* nothing says that the files are the same */
+		assert_string_not_equal(of(&a).key, of(&b).key);
+		assert_string_equal(of(&a).family, of(&b).family);
+		identity_compute_within(room, &b, &id);
+		assert_string_equal(of(&b).key, id.key);
+		identity_room_destroy(room);
+	}
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
+		assert_false(same_key(other[i][0], other[i][1]));
+}
+
 static void test_fingerprint(void **state)
 {
 	struct identity_input a = base(SH "srun ./a\n"), b = a;
@@ -424,7 +468,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_normalise_same), cmocka_unit_test(test_normalise_different),
-	    cmocka_unit_test(test_what_counts),	   cmocka_unit_test(test_fingerprint),
+	    cmocka_unit_test(test_what_counts),	   cmocka_unit_test(test_fingerprint), cmocka_unit_test(test_made_up_names),
 	    cmocka_unit_test(test_numbers), cmocka_unit_test(test_layout), cmocka_unit_test(test_bulk),	   cmocka_unit_test(test_many_numbers),
 	    cmocka_unit_test(test_known_values),   cmocka_unit_test(test_odd_scripts),
 	    cmocka_unit_test(test_large),	   cmocka_unit_test(test_key_valid), cmocka_unit_test(test_within_room),

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/made_up.h"
+
+#define MARK_LEN  (sizeof(MADE_UP_MARK) - 1)
+#define QUOTED_MOST 32 /* neighbours that are sorted; Snakemake writes five */
+
+static bool in_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static size_t hex_at(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && ((text[n] >= '0' && text[n] <= '9') || (text[n] >= 'a' && text[n] <= 'f')))
+		n++;
+	return n;
+}
+
+static size_t name_at(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && in_name(text[n]))
+		n++;
+	return n;
+}
+
+static size_t uuid_at(const char *text, size_t len)
+{
+	static const unsigned char parts[] = {8, 4, 4, 4, 12};
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(parts); i++) {
+		if (i && (n == len || text[n++] != '-'))
+			return 0;
+		if (name_at(text + n, len - n) != parts[i] || hex_at(text + n, len - n) != parts[i])
+			return 0;
+		n += parts[i];
+	}
+	return n;
+}
+
+static size_t hash_at(const char *text, size_t len)
+{
+	size_t n = hex_at(text, len);
+
+	if (n == 2 && len > 3 && text[2] == '/') /* folders by the first two digits */
+		n += 1 + hex_at(text + 3, len - 3);
+	return n >= MADE_UP_HASH && (n == len || !in_name(text[n])) ? n : 0;
+}
+
+static size_t temporary_at(const char *text, size_t len)
+{
+	size_t n;
+
+	if (len < 4 || memcmp(text, "tmp", 3))
+		return 0;
+	if (text[3] != '.')
+		return name_at(text, len) == 3 + 8 ? 3 + 8 : 0; /* Python's tempfile */
+	n = name_at(text + 4, len - 4);
+	return n == 8 || n == 10 ? 4 + n : 0; /* Snakemake and Cromwell; mktemp */
+}
+
+/* Length of the made-up name at the start of text, in front of which no name is open; 0: none. */
+static size_t made_up_at(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	if (*text == 't')
+		n = temporary_at(text, len);
+	else if (hex_at(text, 1))
+		n = (n = uuid_at(text, len)) ? n : hash_at(text, len);
+	return n;
+}
+
+/* ---- sets ---- */
+
+struct quoted {
+	const char *at;
+	size_t len;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	const struct quoted *x = a, *y = b;
+	int order = memcmp(x->at, y->at, x->len < y->len ? x->len : y->len);
+
+	return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+/* Length of the word in single quotes at text, with its quotes; 0: none, or it has a digit. */
+static size_t quoted_at(const char *text, size_t len)
+{
+	size_t n = 1;
+
+	if (!len || *text != '\'')
+		return 0;
+	while (n < len && text[n] != '\'' && !isdigit((unsigned char)text[n]))
+		n++;
+	return n < len && text[n] == '\'' ? n + 1 : 0;
+}
+
+/* Sorts the quoted neighbours at text, by way of out, which has room for them. Returns their length; 0: none. */
+static size_t sort_at(char *text, size_t len, char *out)
+{
+	struct quoted q[QUOTED_MOST];
+	size_t n = 0, end = 0, at = 0, m;
+
+	while (n < QUOTED_MOST && (m = quoted_at(text + at, len - at))) {
+		q[n++] = (struct quoted){text + at, m};
+		end = at + m;
+		at = end + 1;
+		if (end == len || text[end] != ' ')
+			break;
+	}
+	if (n < 2)
+		return end;
+	qsort(q, n, sizeof(*q), by_text);
+	at = 0;
+	for (size_t i = 0; i < n; i++) {
+		memcpy(out + at, q[i].at, q[i].len);
+		at += q[i].len;
+		out[at++] = ' ';
+	}
+	memcpy(text, out, end);
+	return end;
+}
+
+static void sort_sets(char *text, size_t len, char *out)
+{
+	for (size_t i = 0; i < len;) {
+		size_t n = text[i] == '\'' && (!i || text[i - 1] == ' ') ? sort_at(text + i, len - i, out) : 0;
+
+		i += n ? n : 1;
+	}
+}
+
+size_t made_up_hide(const char *text, size_t len, char *out, size_t room)
+{
+	size_t n = 0, done = 0;
+
+	if (len >= room / 2)
+		return 0;
+	for (size_t i = 0; i < len; i++) {
+		size_t made = i && in_name(text[i - 1]) ? 0 : made_up_at(text + i, len - i);
+
+		if (!made)
+			continue;
+		memcpy(out + n, text + done, i - done);
+		n += i - done;
+		memcpy(out + n, MADE_UP_MARK, MARK_LEN);
+		n += MARK_LEN;
+		done = i + made;
+		i = done - 1;
+	}
+	if (!done)
+		return 0;
+	memcpy(out + n, text + done, len - done);
+	n += len - done;
+	sort_sets(out, n, out + room / 2);
+	return n;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names that a program made up: temporary names, hashes of contents, UUIDs. Workflow tools write them into each script
+ * that they generate, so that no two scripts are the same text.
+ */
+#ifndef PRECEDENT_COMMON_MADE_UP_H
+#define PRECEDENT_COMMON_MADE_UP_H
+
+#include <stddef.h>
+
+#define MADE_UP_MARK "\001~" /* no longer than any made-up name */
+
+/*
+ * Copies text to out, with MADE_UP_MARK for each made-up name. Made-up names are:
+ * - "tmp" and what mkstemp of Python or mktemp add ("tmp.oaacgy3n", "tmpx8_w2k1q", "tmp.Yc3bOp0kPz");
+ * - UUIDs;
+ * - MADE_UP_HASH or more lower-case hex digits, also behind a folder with two of them, as Nextflow and git have it.
+ * In such a text, neighbours in single quotes without digits are sorted: generators write sets in any order.
+ * Returns the length. Returns 0 if the text has no made-up name, or half of `room` bytes or more; out is then undefined.
+ */
+size_t made_up_hide(const char *text, size_t len, char *out, size_t room);
+
+#define MADE_UP_HASH 24 /* 64-bit seeds have 16 digits, MD5 has 32, Nextflow's names have 30 behind their folder */
+
+#endif
