@@ -135,6 +135,17 @@ subtest 'a traced job is probed on every candidate' => sub {
 	like($info->{StdOut}, qr{^$spool/$uid/$job/probe\.slow\.log$}, 'its output is in the spool');
 };
 
+subtest 'a workflow tool writes other names and orders into each script' => sub {
+	my ($trace, $mark) = ('first run of this job: it is traced', 'the first run of this job is being traced');
+	for (['oaacgy3n', "'time' 'code'", $trace], ['exq_yi4w', "'code' 'time'", $mark], ['exq_yi4w', "'code' 'size'", $trace]) {
+		my ($name, $set, $expected) = @$_;
+		my $work = "cd '$dir' && srun true --wait-for '$dir/.flow/tmp.$name' --rerun-on $set && touch '$dir/.flow/tmp.$name/1.done'";
+		my ($job, undef, $said) = $testbed->submit("#!/bin/sh\n$work\n", '-N2', '-n2', '-H');
+		like($said, qr/$expected/, "$name, $set");
+		$testbed->run({as => 'root'}, 'scancel', $job);
+	}
+};
+
 subtest 'a predicted job is compared with its prediction' => sub {
 	my ($job, undef, $said) = $testbed->submit(script('one'), '-N2', '-n2', '-t', 20, '-H');
 	like($said, qr/precedent: 00:00:\d\d on fast .* on slow; limit will be 00:02:00 \(you asked 00:20:00\)/, 'predicted');
