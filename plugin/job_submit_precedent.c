@@ -3,6 +3,7 @@
  * Slurm's job_submit plugin: converts the job descriptor for decide(), and writes the decision back. It runs inside
  * slurmctld under its locks: it never blocks, never forks and never calls back. Any fault lets the job through
  * unchanged. Configuration and store are checked for changes at most once a second, so slurmctld need not restart.
+ * Until precedentd has looked at the queue once, each submission checks them.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -36,6 +37,7 @@ static struct plugin_context {
 	struct precedent_conf conf;
 	struct file_mark conf_mark, store_mark;
 	struct store *store;
+	bool early; /* precedentd has not looked at the queue yet */
 	time_t checked;
 	/* Read once per check, since they change slowly. */
 	int64_t heartbeat;
@@ -103,13 +105,15 @@ static void open_store(const struct file_mark *mark)
 {
 	struct errbuf err = {""};
 
-	if (store_open(ctx.conf.store_file, STORE_READ, &ctx.store, &err) < 0) {
-		/* Before precedentd has run once, there is no store. This is no fault. */
-		if (store_last_fault() != STORE_MISSING)
-			log_once(&ctx.store_gate, err.text);
+	ctx.early = false;
+	if (store_open(ctx.conf.store_file, STORE_READ, &ctx.store, &err) == 0) {
+		ctx.store_mark = *mark;
 		return;
 	}
-	ctx.store_mark = *mark;
+	/* Before precedentd has run once, there is no store. This is no fault. */
+	ctx.early = store_last_fault() == STORE_MISSING;
+	if (!ctx.early)
+		log_once(&ctx.store_gate, err.text);
 }
 
 /* The table has some hundred rows and is read after precedentd changes it: below a millisecond, once per
@@ -162,13 +166,15 @@ static void check_store(void)
 		log_once(&ctx.store_gate, err.text);
 		drop_store();
 	} else {
+		ctx.early = ctx.heartbeat == 0;
 		recovered(&ctx.store_gate, "store is readable again");
 	}
 }
 
 static void check_files(time_t now)
 {
-	if (ctx.checked && now >= ctx.checked && now - ctx.checked < CHECK_S)
+	/* Until then a check is cheap, and a job that is submitted right after precedentd's first look is traced. */
+	if (ctx.checked && !ctx.early && now >= ctx.checked && now - ctx.checked < CHECK_S)
 		return;
 	ctx.checked = now;
 	check_conf();

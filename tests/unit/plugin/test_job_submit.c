@@ -395,6 +395,34 @@ static void test_faults(void **state)
 	}
 }
 
+/* A new store is used at once: the first job after an installation is traced, although the files were checked just before. */
+static void test_new_store(void **state)
+{
+	char *msg = NULL;
+	job_desc_msg_t d;
+	struct store *s;
+
+	(void)state;
+	break_missing();
+	reload();
+	new_job(&d);
+	assert_unchanged(&d, 1000);
+	free_job(&d);
+	s = writer();
+	new_job(&d);
+	p_submit(&d, 1000, &msg);
+	assert_null(msg); /* precedentd may never look */
+	free_job(&d);
+	ok(store_heartbeat_set(s, time(NULL), &err));
+	store_close(s);
+	new_job(&d);
+	assert_int_equal(p_submit(&d, 1000, &msg), SLURM_SUCCESS);
+	assert_non_null(msg);
+	assert_non_null(strstr(msg, "precedent: first run of this job: it is traced"));
+	x_free((void **)&msg);
+	free_job(&d);
+}
+
 /* The job's limit. Submits until the plugin has checked its files: at most two of its seconds. */
 static uint32_t limit_within_check(uint32_t want)
 {
@@ -614,7 +642,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    T(test_symbols), T(test_first),	     T(test_untraced), T(test_known), T(test_overtime),  T(test_index),
 	    T(test_off),     T(test_inherited_mark), T(test_probe),  T(test_interactive),
-	    T(test_faults),  T(test_notices),	     T(test_modify), T(test_modify_soft_limit), T(test_modify_place), T(test_errno),
+	    T(test_faults),  T(test_new_store),	     T(test_notices), T(test_modify),	 T(test_modify_soft_limit),
+	    T(test_modify_place), T(test_errno),
 	    T(test_null_strings), T(test_hostile_descriptors),
 	};
 
