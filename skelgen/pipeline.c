@@ -20,6 +20,8 @@
 #define CALL_LINES 7    /* that most calls take in the source */
 #define CALL_LINES_MOST 20 /* that calls do not take, with their loops and conditions */
 #define ENOUGH    0.5   /* of the limits that an excerpt uses; up to twice as many pieces make an interval smaller by a third */
+#define FAILED    0.7   /* of an excerpt of which no skeleton can be made, for the next one: other segments are chosen */
+#define DATA_ITEMS 100000 /* folded events of all ranks: fewer do not have SKEL_DATA_MAX, as each has about 20 bytes */
 
 int skel_tree_build_with(const struct trace *t, bool with_optional, struct skel_tree *out, struct errbuf *err)
 {
@@ -70,15 +72,30 @@ static struct skel_planned planned(const struct skel_stages *s)
 				     s->excerpt != NULL ? &s->pieces : NULL, s->run.events};
 }
 
-/* Are counted where calls do not tell that they are far below or above the limit. */
-static int lines_find(struct skel_stages *s, struct errbuf *err)
+static uint64_t items_of(const struct trace *t)
+{
+	uint64_t items = 0;
+
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
+		items += trace_get_rank(t, r)->events.n_item;
+	return items;
+}
+
+/* Lines and data are counted where calls do not tell that they are far below or above the limits. */
+static int size_find(struct skel_stages *s, struct errbuf *err)
 {
 	const struct skel_planned p = planned(s);
+	bool small = s->tree.n_leaf < SKEL_LINES_MAX / CALL_LINES_MOST && items_of(s->tree.trace) < DATA_ITEMS;
+	struct skel_emit_report size;
 
 	s->lines = s->tree.n_leaf * CALL_LINES;
-	if (s->tree.n_leaf < SKEL_LINES_MAX / CALL_LINES_MOST || s->lines > 2 * SKEL_LINES_MAX)
+	if (small || s->lines > 2 * SKEL_LINES_MAX)
 		return 0;
-	return skel_emit_lines(&p, &s->lines, err);
+	if (skel_emit_measure(&p, &size, err) != 0)
+		return -1;
+	s->lines = size.lines;
+	s->data_bytes = size.data_bytes;
+	return 0;
 }
 
 static int understand_whole(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
@@ -95,7 +112,7 @@ static int understand_whole(const struct trace *t, const struct skel_budget *bud
 		if (plan(&less, out, err) != 0)
 			return -1;
 	}
-	if (budget->seconds > 0 && lines_find(out, err) != 0)
+	if (budget->seconds > 0 && size_find(out, err) != 0)
 		return -1;
 	out->run = (struct run_totals){s->wall_ns, s->gap_ns, s->delayed_ns, s->delayed_most_ns, s->events};
 	return 0;
@@ -112,81 +129,94 @@ bool skel_repeats(const struct trace *t)
 
 bool skel_tree_fits(const struct trace *t)
 {
-	uint64_t items = 0;
-
-	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
-		items += trace_get_rank(t, r)->events.n_item;
-	return items <= TREE_ITEMS_MAX || skel_repeats(t);
+	return items_of(t) <= TREE_ITEMS_MAX || skel_repeats(t);
 }
 
 /* The most calls of an excerpt: it has as many folded items as a trace that is contracted, if it folds no better than this one. */
 static uint64_t calls_most(const struct trace *t)
 {
-	uint64_t events = 0, items = 1;
+	uint64_t events = 0, items = 1 + items_of(t);
 
-	for (uint32_t r = 0; r < trace_n_ranks(t); r++) {
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
 		events += trace_get_rank(t, r)->events.length;
-		items += trace_get_rank(t, r)->events.n_item;
-	}
 	return (uint64_t)((double)ITEMS_MAX * trace_n_ranks(t) * (1 + (double)events / (double)items));
+}
+
+/* The skeleton's size in units of the limits. */
+static double size_of(const struct skel_stages *s)
+{
+	return fmax((double)s->lines / SKEL_LINES_MAX, (double)s->data_bytes / SKEL_DATA_MAX);
 }
 
 /* How far a skeleton is beyond the limits; up to 1: within them. */
 static double beyond(const struct skel_stages *s, double seconds)
 {
-	return fmax((double)s->lines / SKEL_LINES_MAX, s->plan.predicted_s / (OVER * seconds));
+	return fmax(size_of(s), s->plan.predicted_s / (OVER * seconds));
 }
 
-/* Sets the calls and seconds of the next excerpt from those of the last one and from how far its skeleton is from the limits. */
-static void resize(const struct skel_stages *s, double seconds, double *piece_s, uint64_t *events)
+/* What an excerpt may have. */
+struct excerpt_size {
+	double seconds;
+	uint64_t events;
+};
+
+/* Sets the next excerpt from the last one and from how far its skeleton is from the limits. */
+static void resize(const struct skel_stages *s, double seconds, struct excerpt_size *next)
 {
-	double more = AIM * SKEL_LINES_MAX / s->lines;
+	double more = AIM / size_of(s);
 
-	if (s->lines > SKEL_LINES_MAX || more > 1)
-		*events = (uint64_t)(more * (double)s->pieces.events);
+	if (more < AIM || more > 1)
+		next->events = (uint64_t)(more * (double)s->pieces.events);
 	if (s->plan.predicted_s > OVER * seconds)
-		*piece_s *= seconds / s->plan.predicted_s;
+		next->seconds *= seconds / s->plan.predicted_s;
 }
 
-/* Finds an excerpt that uses much of the limits. The lines of its skeleton change by leaps with its calls. The search therefore
- * goes on between the best number of calls that fits and the least number that does not. */
+/* Returns how far the excerpt's skeleton is beyond the limits; INFINITY with the reason if there is none. */
+static double attempt(struct survey *v, const struct skel_budget *budget, const struct excerpt_size *of,
+		      struct skel_stages *out, struct errbuf *err)
+{
+	skel_stages_free(out);
+	out->excerpt = pieces_excerpt(v, of->seconds, of->events, &out->pieces, err);
+	if (out->excerpt == NULL || understand(out->excerpt, budget, out, err) != 0 || size_find(out, err) != 0)
+		return INFINITY;
+	return beyond(out, budget->seconds);
+}
+
+/* Finds an excerpt that uses much of the limits. The lines of its skeleton change by leaps with its calls. The search
+ * therefore goes on between the best number of calls that fits and the least number that does not. Of some excerpts no
+ * skeleton can be made; then others are tried. */
 static int understand_excerpt(struct survey *v, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
 {
-	uint64_t most = calls_most(v->trace), events = (uint64_t)(FIRST * (double)most), fits = 0, fails = UINT64_MAX;
-	double seconds = budget->seconds, best = 0, fits_s = 0;
-	int rv = -1;
+	uint64_t most = calls_most(v->trace), fails = UINT64_MAX;
+	struct excerpt_size next = {budget->seconds, (uint64_t)(FIRST * (double)most)}, fits = {0};
+	double over = INFINITY, best = 0;
 
 	for (int i = 0; i <= TRIES; i++) {
-		uint64_t tried = events < most ? events : most;
-		double over;
+		struct excerpt_size tried = next;
 
-		skel_stages_free(out);
-		out->excerpt = pieces_excerpt(v, seconds, tried, &out->pieces, err);
-		if (out->excerpt == NULL)
-			return -1;
-		rv = understand(out->excerpt, budget, out, err);
-		if (rv == 0)
-			rv = lines_find(out, err);
-		over = rv == 0 ? beyond(out, budget->seconds) : 0;
-		if (rv != 0 || (over > 1 && out->pieces.n == 1) || (over <= 1 && (over > ENOUGH || tried == most || tried == fits || i == TRIES)))
+		tried.events = tried.events < most ? tried.events : most;
+		over = attempt(v, budget, &tried, out, err);
+		if (over > 1 && over < INFINITY && out->pieces.n == 1)
 			break;
-		if (over > 1) {
-			fails = tried < fails ? tried : fails;
-		} else if (over > best) {
+		if (over <= 1 && (over > ENOUGH || tried.events == most || tried.events == fits.events || i == TRIES))
+			break;
+		if (over <= 1 && over > best) {
 			best = over;
 			fits = tried;
-			fits_s = seconds;
-		}
-		resize(out, budget->seconds, &seconds, &events);
-		if (fits > 0 && i + 1 == TRIES) {
-			events = fits;
-			seconds = fits_s;
-		} else if (i + 1 == TRIES) {
-			seconds *= AIM;
-		} else if (fits > 0 && fails != UINT64_MAX && (events <= fits || events >= fails))
-			events = (uint64_t)sqrt((double)fits * (double)fails);
+		} else if (over > 1 && over < INFINITY)
+			fails = tried.events < fails ? tried.events : fails;
+		if (over < INFINITY)
+			resize(out, budget->seconds, &next);
+		else
+			next = (struct excerpt_size){FAILED * tried.seconds, (uint64_t)(FAILED * (double)tried.events)};
+		if (fits.events > 0 && i + 1 == TRIES)
+			next = fits;
+		else if (i + 1 == TRIES)
+			next.seconds *= AIM;
+		else if (fits.events > 0 && fails != UINT64_MAX && (next.events <= fits.events || next.events >= fails))
+			next.events = (uint64_t)sqrt((double)fits.events * (double)fails);
 	}
-	return rv;
+	return over < INFINITY ? 0 : -1;
 }
 
 int skel_understand_pieces(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
@@ -213,23 +243,52 @@ static bool worth(const struct skel_stages *pieces, const struct skel_stages *wh
 	return (pieces->pieces.n < FEW ? FAR : CLEARLY) * beyond(pieces, seconds) < beyond(whole, seconds);
 }
 
-int skel_understand(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
+/* why: there is no skeleton of pieces; NULL: there is. */
+static int refuse_size(const struct skel_stages *s, const struct errbuf *why, struct errbuf *err)
+{
+	if (s->lines > SKEL_LINES_MAX)
+		err_set(err, "its skeleton would have about %u lines, and at most %u can be built in time", s->lines, SKEL_LINES_MAX);
+	else
+		err_set(err, "its skeleton would have %llu bytes of data, and at most %u are allowed",
+			(unsigned long long)s->data_bytes, SKEL_DATA_MAX);
+	if (why != NULL) {
+		const struct errbuf whole = *err;
+
+		err_set(err, "%.250s; a skeleton of pieces of the run cannot be made: %.230s", whole.text, why->text);
+	}
+	return -1;
+}
+
+/* Of the whole run and of its pieces, the one that is nearer to the limits, or the one that there is. */
+static int understand_best(const struct trace *t, const struct skel_budget *budget, bool whole, struct skel_stages *out,
+			   struct errbuf *err)
 {
 	struct skel_stages pieces = {.excerpt = NULL};
+	struct errbuf why = {{0}};
+	int rv = skel_understand_pieces(t, budget, &pieces, &why);
+
+	if (rv == 0 && (!whole || worth(&pieces, out, budget->seconds) || (size_of(out) > 1 && size_of(&pieces) <= 1))) {
+		skel_stages_free(out);
+		*out = pieces;
+	} else {
+		skel_stages_free(&pieces);
+		if (!whole && understand_whole(t, budget, out, err) != 0)
+			return -1;
+	}
+	if (rv == 1)
+		err_set(&why, "the run has no two moments at which no message, request or collective is under way");
+	return size_of(out) <= 1 ? 0 : refuse_size(out, rv == 0 ? NULL : &why, err);
+}
+
+int skel_understand(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
+{
 	bool whole = !(budget->seconds > 0) || skel_repeats(t);
-	struct errbuf why;
 
 	if (whole && understand_whole(t, budget, out, err) != 0)
 		return -1;
 	if (whole && (!(budget->seconds > 0) || beyond(out, budget->seconds) <= 1))
 		return 0;
-	if (skel_understand_pieces(t, budget, &pieces, &why) == 0 && (!whole || worth(&pieces, out, budget->seconds))) {
-		skel_stages_free(out);
-		*out = pieces;
-		return 0;
-	}
-	skel_stages_free(&pieces);
-	return whole ? 0 : understand_whole(t, budget, out, err);
+	return understand_best(t, budget, whole, out, err);
 }
 
 int skel_write(const struct skel_stages *s, const char *dir, const struct skel_emit_options *opt, struct errbuf *err)

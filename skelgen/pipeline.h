@@ -14,7 +14,8 @@
 #include "skelgen/timing/times.h"
 #include "skelgen/tree/tree.h"
 
-#define SKEL_LINES_MAX 5000 /* of the source of a skeleton */
+#define SKEL_LINES_MAX 5000      /* of the source of a skeleton */
+#define SKEL_DATA_MAX  (8 << 20) /* bytes of its data */
 
 /* Sums over a run, ns: of the longest rank; in computation and in delays by other processes, means over ranks; and of the
  * rank that lost most. */
@@ -35,6 +36,7 @@ struct skel_stages {
 	struct pieces pieces;
 	struct run_totals run; /* of the whole run */
 	uint32_t lines;        /* of the source; of a short source fewer than SKEL_LINES_MAX / 2, but not exact */
+	uint64_t data_bytes;   /* 0: few, not counted */
 };
 
 /* Does the run repeat, so that a tree of the whole run is made? Otherwise its skeleton is made of pieces. */
@@ -49,7 +51,8 @@ int skel_tree_build(const struct trace *t, struct skel_tree *out, struct errbuf 
 int skel_tree_build_with(const struct trace *t, bool with_optional, struct skel_tree *out, struct errbuf *err);
 
 /* Tree, times, profile of computation, and a plan that cannot deadlock. All are of the whole run, or of pieces of it. The
- * latter is done if the whole exceeds the budget or SKEL_LINES_MAX. Returns 0, or -1 with the reason. */
+ * latter is done if the whole exceeds the budget, SKEL_LINES_MAX or SKEL_DATA_MAX. With a budget, a skeleton that exceeds
+ * SKEL_LINES_MAX or SKEL_DATA_MAX is refused. Returns 0, or -1 with the reason. */
 int skel_understand(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err);
 /* The same of pieces of the run. Returns 1 if it cannot be cut. */
 int skel_understand_pieces(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err);

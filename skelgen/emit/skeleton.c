@@ -239,6 +239,7 @@ static int compose(struct emit *e, const char *dir, struct skel_emit_report *out
 	};
 
 	out->lines = lines_count(&source);
+	out->data_bytes = words * sizeof *data;
 	rv = dir != NULL ? files_write(files, dir, err) : 0;
 	goto done;
 no_memory:
@@ -291,13 +292,9 @@ int skel_emit_c(const struct skel_planned *in, const char *dir, const struct ske
 	return 0;
 }
 
-int skel_emit_lines(const struct skel_planned *in, uint32_t *lines, struct errbuf *err)
+int skel_emit_measure(const struct skel_planned *in, struct skel_emit_report *out, struct errbuf *err)
 {
 	static const struct skel_emit_options none;
-	struct skel_emit_report report;
 
-	if (emit(in, NULL, &none, &report, err) != 0)
-		return -1;
-	*lines = report.lines;
-	return 0;
+	return emit(in, NULL, &none, out, err);
 }

@@ -27,6 +27,7 @@ struct skel_planned {
 
 struct skel_emit_report {
 	uint32_t calls, lines;   /* in the source */
+	uint64_t data_bytes;     /* of skel.c.data */
 	double confidence;       /* share of the traced time that the skeleton reproduces, 0 .. 1 */
 };
 
@@ -46,7 +47,7 @@ struct skel_emit_options {
 /* Write the files of the skeleton to dir, which is created if it does not exist. Each file is written under a temporary
  * name first. On failure, the files of an earlier skeleton are unchanged and no file of this skeleton is left. */
 int skel_emit_c(const struct skel_planned *in, const char *dir, const struct skel_emit_options *options, struct errbuf *err);
-/* Lines of the skeleton's source; nothing is written. Returns 0, or -1 with the reason. */
-int skel_emit_lines(const struct skel_planned *in, uint32_t *lines, struct errbuf *err);
+/* The skeleton's size; nothing is written. Returns 0, or -1 with the reason. */
+int skel_emit_measure(const struct skel_planned *in, struct skel_emit_report *out, struct errbuf *err);
 
 #endif

@@ -129,9 +129,10 @@ static void objects_of(const struct trace_defs *d, uint32_t sym, struct call_rol
 
 	if (f->cls == TC_COMM && (strcmp(f->name, "MPI_Comm_free") == 0 || strcmp(f->name, "MPI_Comm_disconnect") == 0))
 		object_of(r, ROLE_COMM, TRACE_NULL, sig_scalar(d, sym, TK_COMM, TRACE_NULL));
-	else if (f->cls == TC_COMM)
-		object_of(r, ROLE_COMM, sig_scalar(d, sym, TK_NEWCOMM, TRACE_NULL), TRACE_NULL);
-	else if (f->cls == TC_WIN)
+	else if (f->cls == TC_COMM) {
+		r->object = ROLE_COMM;
+		r->makes = (int32_t)sig_scalar(d, sym, TK_NEWCOMM, TRACE_NULL);
+	} else if (f->cls == TC_WIN)
 		object_of(r, ROLE_WIN, sig_scalar(d, sym, TK_NEWWIN, TRACE_NULL),
 			  strcmp(f->name, "MPI_Win_free") == 0 ? sig_scalar(d, sym, TK_WIN, TRACE_NULL) : TRACE_NULL);
 	else if (f->cls == TC_FILE)
@@ -231,6 +232,11 @@ void call_roles_free(struct call_roles *r)
 	free(r->role);
 	free(r->value);
 	*r = (struct call_roles){0};
+}
+
+uint64_t call_role_key(const struct call_role *r, uint64_t count)
+{
+	return mix(r->collective, count);
 }
 
 /* ---- a rank's calls in order ---- */

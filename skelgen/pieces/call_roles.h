@@ -17,7 +17,7 @@ enum role_object { ROLE_NO_OBJECT, ROLE_COMM, ROLE_WIN, ROLE_FILE, ROLE_PERSISTE
 struct call_role {
 	bool always;           /* MPI_Init, MPI_Finalize: made in every excerpt */
 	uint8_t object;        /* enum role_object of makes and frees */
-	int32_t makes, frees;  /* number of the object; -1: none */
+	int32_t makes, frees;  /* number of the object; -1: none; both -1: the communicator is made on other ranks alone */
 	int64_t slot;          /* request or message that the call leaves open; -1: none */
 	const int64_t *starts, *ends; /* requests that it starts again, and completes or frees */
 	uint32_t n_starts, n_ends;
@@ -37,6 +37,9 @@ struct call_roles {
 /* The roles of a rank's symbols. Returns 0; -1 with the reason, also for calls that no excerpt can leave out. */
 int call_roles_build(const struct trace_defs *d, uint32_t rank, struct call_roles *out, struct errbuf *err);
 void call_roles_free(struct call_roles *r);
+
+/* The same on all ranks of a collective call, which is number `count` of its rank on the communicator. */
+uint64_t call_role_key(const struct call_role *r, uint64_t count);
 
 /* What rank_walk() tells in the order of the rank's calls. */
 struct walk_listener {

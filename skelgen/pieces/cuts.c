@@ -170,17 +170,10 @@ static void own_pair(void *arg, uint64_t first, uint64_t last)
 	pair_keep(f, f->rank, first, f->rank, last);
 }
 
-static uint64_t collective_key(uint64_t communicator, uint64_t count)
-{
-	uint64_t w[2] = {communicator, count};
-
-	return XXH3_64bits(w, sizeof w);
-}
-
 static void own_part(void *arg, uint64_t event, const struct call_role *r, uint64_t count)
 {
 	struct finder *f = arg;
-	uint64_t key = collective_key(r->collective, count);
+	uint64_t key = call_role_key(r, count);
 	uint32_t first, end;
 
 	cuts_near(f, f->rank, event, true, &first, &end);
@@ -319,7 +312,7 @@ static void proof_part(void *arg, uint64_t event, const struct call_role *r, uin
 {
 	struct proof *p = arg;
 
-	p->sum[cuts_segment(p->f->cuts, p->f->rank, event)] += collective_key(r->collective, count) * (uint64_t)r->weight;
+	p->sum[cuts_segment(p->f->cuts, p->f->rank, event)] += call_role_key(r, count) * (uint64_t)r->weight;
 }
 
 static void proof_before(void *arg, uint64_t event, uint64_t open)

@@ -113,7 +113,7 @@ struct reader {
 	const struct cuts *cuts;
 	const bool *chosen;
 	const struct call_roles *roles;
-	struct kept kept;
+	const struct kept *kept; /* of the rank */
 	uint64_t next_kept;
 	uint32_t seg, piece; /* at hand; the piece that begins next */
 	bool inside;         /* of a piece */
@@ -159,9 +159,9 @@ static int event_read(struct rank_excerpt *x, struct reader *r, const struct sou
 	}
 	if (r->inside)
 		return event_put(x, s, true);
-	while (r->next_kept < r->kept.n && r->kept.event[r->next_kept] < e)
+	while (r->next_kept < r->kept->n && r->kept->event[r->next_kept] < e)
 		r->next_kept++;
-	return r->next_kept < r->kept.n && r->kept.event[r->next_kept] == e ? event_put(x, s, false) : 0;
+	return r->next_kept < r->kept->n && r->kept->event[r->next_kept] == e ? event_put(x, s, false) : 0;
 }
 
 static int events_read(struct rank_excerpt *x, struct reader *r, const struct trace *t)
@@ -219,13 +219,11 @@ static int rank_put(struct rank_excerpt *x, const struct trace *t, struct reader
 		goto out;
 	}
 	memset(x->renamed, 0xff, (x->from->sigs.n + 1u) * sizeof *x->renamed);
-	if (excerpt_samples_open(&x->samples, t, x->rank, x->err) != 0 ||
-	    kept_find(t, x->rank, r->roles, r->cuts, r->chosen, &r->kept, x->err) != 0)
+	if (excerpt_samples_open(&x->samples, t, x->rank, x->err) != 0)
 		goto out;
 	if (events_read(x, r, t) == 0 && times_flush(x) == 0)
 		rv = defs_put(x);
 out:
-	kept_free(&r->kept);
 	excerpt_samples_close(&x->samples);
 	fold_destroy(x->fold);
 	sigtable_free(&x->sigs);
@@ -259,21 +257,25 @@ static int job_put(const struct trace *t, struct trace_writer *out, struct errbu
 int excerpt_write(const struct trace *t, const struct call_roles *roles, const struct cuts *cuts, const bool *chosen,
 		  const char *path, struct errbuf *err)
 {
-	struct trace_writer *out = trace_writer_create(path, cuts->n_ranks, err);
+	struct kept *kept = kept_find(t, roles, cuts, chosen, err);
+	struct trace_writer *out = kept != NULL ? trace_writer_create(path, cuts->n_ranks, err) : NULL;
 	uint32_t n_piece = 0;
 	int rv;
 
-	if (out == NULL)
+	if (out == NULL) {
+		kept_free(kept, cuts->n_ranks);
 		return -1;
+	}
 	for (uint32_t i = 0; i <= cuts->n; i++)
 		n_piece += chosen[i];
 	rv = job_put(t, out, err);
 	for (uint32_t rank = 0; rv == 0 && rank < cuts->n_ranks; rank++) {
 		struct rank_excerpt x = {.from = &trace_get_rank(t, rank)->defs, .out = out, .rank = rank, .n_piece = n_piece, .err = err};
-		struct reader r = {.cuts = cuts, .chosen = chosen, .roles = &roles[rank]};
+		struct reader r = {.cuts = cuts, .chosen = chosen, .roles = &roles[rank], .kept = &kept[rank]};
 
 		rv = rank_put(&x, t, &r);
 	}
+	kept_free(kept, cuts->n_ranks);
 	if (rv == 0)
 		return trace_writer_close(out, false, err);
 	trace_writer_abort(out);

@@ -15,9 +15,9 @@ struct kept {
 	uint64_t n, cap;
 };
 
-/* chosen: by segment. Returns 0, or -1 without memory. */
-int kept_find(const struct trace *t, uint32_t rank, const struct call_roles *roles, const struct cuts *cuts, const bool *chosen,
-	      struct kept *out, struct errbuf *err);
-void kept_free(struct kept *k);
+/* roles: by rank. chosen: by segment. Returns the kept calls by rank, or NULL without memory. */
+struct kept *kept_find(const struct trace *t, const struct call_roles *roles, const struct cuts *cuts, const bool *chosen,
+		       struct errbuf *err);
+void kept_free(struct kept *k, uint32_t n_ranks);
 
 #endif

@@ -9,6 +9,7 @@
  *     fetch   tasks are taken from a counter in a window, with get and accumulate of data
  *     some    rank 0 takes answers in the order in which they come (MPI_Waitsome)
  *     branch  branch and bound: a task gives birth to 0 to 3 others
+ *     teams   steps with communicators that some ranks are not in, and others that some ranks free and others keep
  * WORK: operations of a unit of computation, about 20 us. Rank 0 prints one line with a sum that does not depend on the
  * order of messages. Needs two ranks.
  */
@@ -68,6 +69,36 @@ static void steps(unsigned n)
 			}
 			reduce();
 		}
+}
+
+/* MPI_Comm_create makes a communicator of the first rank alone. From time to time each rank gets a team of its own, which only
+ * the first rank frees. */
+static void teams(unsigned n)
+{
+	MPI_Comm grid, team;
+	MPI_Group all, first;
+
+	MPI_Comm_group(MPI_COMM_WORLD, &all);
+	MPI_Group_incl(all, 1, (int[]){0}, &first);
+	MPI_Comm_create(MPI_COMM_WORLD, first, &grid);
+	for (unsigned t = 0; t < n; t++) {
+		if (t % 40 == 0)
+			MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &team);
+		if (t % 40 < 20)
+			MPI_Allreduce(&given, &got, 1, MPI_DOUBLE, MPI_SUM, team);
+		if (t % 40 == 20 && rank == 0)
+			MPI_Comm_free(&team);
+		for (unsigned part = 0; part < 3; part++)
+			for (unsigned i = random_of(t, part) % 6; i > 0; i--) {
+				work(1 + part);
+				halo(640 << part);
+				if (grid != MPI_COMM_NULL)
+					MPI_Bcast(&given, 1, MPI_DOUBLE, 0, grid);
+				reduce();
+			}
+	}
+	MPI_Group_free(&first);
+	MPI_Group_free(&all);
 }
 
 static void solver(unsigned n)
@@ -259,6 +290,8 @@ int main(int argc, char **argv)
 		unit = atoi(argv[3]);
 	if (strcmp(kind, "steps") == 0)
 		steps(n);
+	else if (strcmp(kind, "teams") == 0)
+		teams(n);
 	else if (strcmp(kind, "solver") == 0)
 		solver(n);
 	else if (strcmp(kind, "panels") == 0)

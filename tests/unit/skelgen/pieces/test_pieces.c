@@ -328,6 +328,51 @@ static void test_lines_are_counted(void **arg)
 	syn_destroy(s);
 }
 
+/* Exchanges of random length with a partner that varies, while a receive is open all the time: the run cannot be cut. */
+static struct syn *uncut(uint32_t n_ranks, uint32_t steps, uint64_t seed)
+{
+	struct syn *s = syn_create(n_ranks);
+
+	syn_begin(s);
+	syn_call(s, 0, "MPI_Irecv", 10, SYN(.src = 1, .tag = 9, .count = 1, .req = 0));
+	for (uint32_t t = 0; t < steps; t++) {
+		uint32_t from = (uint32_t)(syn_random(&seed) % n_ranks);
+		uint32_t to = (from + 1 + (uint32_t)(syn_random(&seed) % (n_ranks - 1))) % n_ranks;
+		uint64_t site = 20 + syn_random(&seed) % 40;
+		int64_t count = 1 + (int64_t)(syn_random(&seed) % 100);
+
+		syn_call(s, from, "MPI_Send", site, SYN(.dst = to, .count = count));
+		syn_call(s, to, "MPI_Recv", 100 + site, SYN(.src = from, .count = count));
+	}
+	syn_call(s, 1, "MPI_Send", 11, SYN(.dst = 0, .tag = 9, .count = 1));
+	syn_call(s, 0, "MPI_Wait", 12, SYN(.reqs = (const int64_t[]){0}, .n_reqs = 1));
+	syn_end(s);
+	return s;
+}
+
+/* With a budget, no skeleton exceeds the limits; without one, the skeleton is the whole run. */
+static void test_large_is_refused(void **arg)
+{
+	struct syn *s = uncut(4, 3000, 5);
+	struct trace *t = syn_open(s);
+	struct skel_budget budget = {.seconds = 0.2 * own_seconds(t)};
+	struct skel_stages stages = {.excerpt = NULL};
+	struct errbuf err = {{0}};
+
+	(void)arg;
+	assert_int_equal(skel_understand(t, &budget, &stages, &err), -1);
+	skel_stages_free(&stages);
+	assert_non_null(strstr(err.text, "lines, and at most 5000"));
+	assert_non_null(strstr(err.text, "under way"));
+	budget.seconds = 0;
+	if (skel_understand(t, &budget, &stages, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_in_range(lines_written(&stages), SKEL_LINES_MAX + 1, UINT32_MAX);
+	skel_stages_free(&stages);
+	trace_close(t);
+	syn_destroy(s);
+}
+
 /* Fewer calls than the budget has time for. */
 static void test_calls_are_bounded(void **arg)
 {
@@ -348,6 +393,7 @@ int main(void)
 		cmocka_unit_test(test_farm_is_cut),
 		cmocka_unit_test(test_calls_are_bounded),
 		cmocka_unit_test(test_lines_are_counted),
+		cmocka_unit_test(test_large_is_refused),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

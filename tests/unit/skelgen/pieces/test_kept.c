@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Communicators that are made and freed between pieces: in an excerpt all ranks make the same collective calls, and each
+ * communicator that is used or freed was made.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "skelgen/pieces/pieces.h"
+#include "tests/unit/synthetic.h"
+
+enum {
+	RANKS = 4, STEPS = 400, TEAMS = 60, COLOURS = 2, NEVER = STEPS, NONE = -1,
+	SITE_MAKE = 1000, SITE_USE = 2000, SITE_FREE = 3000, SITE_ALL = 1, /* the first three plus the number of the team */
+	STEP_NS = 100000, CALL_NS = 1500,
+};
+
+/* Each rank is in the communicator of its colour, or in none. A communicator is freed in a later step, or never. */
+struct team {
+	uint32_t made, freed[COLOURS], index[RANKS];
+	int colour[RANKS];
+};
+
+static void team_draw(struct team *m, uint64_t *seed)
+{
+	m->made = (uint32_t)(syn_random(seed) % STEPS);
+	for (int c = 0; c < COLOURS; c++) {
+		uint32_t life = (uint32_t)(syn_random(seed) % 30);
+
+		m->freed[c] = syn_random(seed) % 4 == 0 || m->made + life >= STEPS ? NEVER : m->made + life;
+	}
+	for (int r = 0; r < RANKS; r++)
+		m->colour[r] = (int)(syn_random(seed) % (COLOURS + 1)) + NONE;
+}
+
+static uint32_t member_of(struct syn *s, const struct team *m, uint32_t rank, uint32_t ordinal)
+{
+	uint32_t member[RANKS], n = 0, comm;
+
+	for (uint32_t r = 0; r < RANKS; r++)
+		if (m->colour[r] == m->colour[rank])
+			member[n++] = r;
+	comm = syn_comm(s, rank, member, n);
+	s->rank[rank].defs.comm[comm].ordinal = ordinal;
+	return comm;
+}
+
+static void team_step(struct syn *s, struct team *m, uint32_t k, uint32_t step, uint32_t *calls)
+{
+	for (uint32_t r = 0; r < RANKS; r++) {
+		bool in = m->colour[r] != NONE;
+
+		if (step == m->made) {
+			if (in)
+				m->index[r] = member_of(s, m, r, k);
+			syn_call(s, r, "MPI_Comm_split", SITE_MAKE + k, SYN(.comm = 0, .newcomm = in ? (int64_t)m->index[r] : TRACE_NULL));
+			calls[r]++;
+		}
+		if (in && step >= m->made && step <= m->freed[m->colour[r]]) {
+			syn_call(s, r, "MPI_Barrier", SITE_USE + k, SYN(.comm = m->index[r]));
+			calls[r]++;
+		}
+		if (in && step == m->freed[m->colour[r]]) {
+			syn_call(s, r, "MPI_Comm_free", SITE_FREE + k, SYN(.comm = m->index[r]));
+			calls[r]++;
+		}
+	}
+}
+
+static struct syn *program(struct team *team, uint64_t seed)
+{
+	struct syn *s = syn_create(RANKS);
+
+	for (uint32_t k = 0; k < TEAMS; k++)
+		team_draw(&team[k], &seed);
+	syn_begin(s);
+	for (uint32_t step = 0; step < STEPS; step++) {
+		uint32_t calls[RANKS] = {0};
+
+		for (uint32_t k = 0; k < TEAMS; k++)
+			team_step(s, &team[k], k, step, calls);
+		for (uint32_t r = 0; r < RANKS; r++)
+			syn_call(s, r, "MPI_Allreduce", SITE_ALL, SYN(.comm = 0, .count = 1, .gap_ns = STEP_NS - calls[r] * CALL_NS));
+	}
+	syn_end(s);
+	return s;
+}
+
+/* What a rank of the excerpt does with a team's communicator. */
+struct fate {
+	uint32_t made, used, freed;
+};
+
+static void fates_read(const struct trace *t, uint32_t rank, struct fate *of)
+{
+	const struct trace_rank *k = trace_get_rank(t, rank);
+	struct folded_iter it;
+	uint32_t sym;
+
+	folded_begin(&it, &k->events);
+	while (folded_next(&it, &sym)) {
+		uint32_t site = k->defs.sigs.sig[sym].site;
+		uint64_t at = site < k->defs.n_site ? k->defs.site[site].hash : 0;
+
+		if (at >= SITE_FREE)
+			of[at - SITE_FREE].freed++;
+		else if (at >= SITE_USE)
+			of[at - SITE_USE].used++;
+		else if (at >= SITE_MAKE)
+			of[at - SITE_MAKE].made++;
+		if (at >= SITE_USE) { /* used or freed: it was made, and it is not freed twice */
+			const struct fate *f = &of[(at - SITE_USE) % (SITE_FREE - SITE_USE)];
+
+			assert_int_equal(f->made, 1);
+			assert_in_range(f->freed, 0, 1);
+		}
+	}
+}
+
+static void assert_together(const struct team *team, struct fate fate[RANKS][TEAMS], uint32_t *kept, uint32_t *left_out)
+{
+	for (uint32_t k = 0; k < TEAMS; k++)
+		for (uint32_t r = 0; r < RANKS; r++) {
+			assert_int_equal(fate[r][k].made, fate[0][k].made);
+			for (uint32_t o = 0; o < RANKS; o++) {
+				if (team[k].colour[r] == NONE || team[k].colour[o] != team[k].colour[r])
+					continue;
+				assert_int_equal(fate[r][k].freed, fate[o][k].freed);
+				assert_int_equal(fate[r][k].used, fate[o][k].used);
+			}
+			*kept += fate[r][k].made;
+			*left_out += !fate[r][k].made;
+			if (team[k].colour[r] != NONE && team[k].freed[team[k].colour[r]] != NEVER && fate[r][k].made)
+				assert_int_equal(fate[r][k].freed, 1); /* a communicator that was freed does not stay */
+		}
+}
+
+static void test_teams(void **arg)
+{
+	uint32_t kept = 0, left_out = 0;
+
+	(void)arg;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct team team[TEAMS] = {{0}};
+		struct fate fate[RANKS][TEAMS] = {{{0}}};
+		struct syn *s = program(team, seed);
+		struct trace *t = syn_open(s), *excerpt = NULL;
+		double seconds = 0.1 * trace_get_rank(t, 0)->wall_ns * 1e-9;
+		struct survey v;
+		struct pieces p;
+		struct errbuf err = {{0}};
+
+		if (survey_make(t, seconds, &v, &err) != 0 || (excerpt = pieces_excerpt(&v, seconds, UINT64_MAX, &p, &err)) == NULL)
+			fail_msg("seed %d: %s", (int)seed, err.text);
+		for (uint32_t r = 0; r < RANKS; r++)
+			fates_read(excerpt, r, fate[r]);
+		assert_together(team, fate, &kept, &left_out);
+		trace_close(excerpt);
+		pieces_free(&p);
+		survey_free(&v);
+		trace_close(t);
+		syn_destroy(s);
+	}
+	assert_true(kept > 0 && left_out > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_teams),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
