@@ -9,7 +9,8 @@
 #include "skelgen/simulate/plan_matched.h"
 
 #define ITEMS_MAX 8000  /* of a rank's folded events: contracting more takes longer than a skeleton may take to build */
-#define TREE_ITEMS_MAX (1u << 18) /* of all ranks, where the run does not repeat: a tree of them needs about 280 MB */
+#define ITEMS_FEW 2000  /* of a rank: a tree of many ranks with so few is made in time */
+#define TREE_ITEMS_MAX (1u << 18) /* of all ranks: a tree of them needs up to 280 MB and 10 s */
 #define CLEARLY   1.25  /* nearer to the limits must a skeleton of pieces be than one of the whole run */
 #define FEW       8     /* pieces: the differences between fewer say too little about the rest of the run */
 #define FAR       4     /* CLEARLY for these */
@@ -21,7 +22,7 @@
 #define CALL_LINES_MOST 20 /* that calls do not take, with their loops and conditions */
 #define ENOUGH    0.5   /* of the limits that an excerpt uses; up to twice as many pieces make an interval smaller by a third */
 #define FAILED    0.7   /* of an excerpt of which no skeleton can be made, for the next one: other segments are chosen */
-#define DATA_ITEMS 100000 /* folded events of all ranks: fewer do not have SKEL_DATA_MAX, as each has about 20 bytes */
+#define CALL_BYTES 32     /* that most calls do not take in the data: values that vary at each call take 18 */
 
 int skel_tree_build_with(const struct trace *t, bool with_optional, struct skel_tree *out, struct errbuf *err)
 {
@@ -81,11 +82,20 @@ static uint64_t items_of(const struct trace *t)
 	return items;
 }
 
+static uint64_t events_of(const struct trace *t)
+{
+	uint64_t events = 0;
+
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
+		events += trace_get_rank(t, r)->events.length;
+	return events;
+}
+
 /* Lines and data are counted where calls do not tell that they are far below or above the limits. */
 static int size_find(struct skel_stages *s, struct errbuf *err)
 {
 	const struct skel_planned p = planned(s);
-	bool small = s->tree.n_leaf < SKEL_LINES_MAX / CALL_LINES_MOST && items_of(s->tree.trace) < DATA_ITEMS;
+	bool small = s->tree.n_leaf < SKEL_LINES_MAX / CALL_LINES_MOST && events_of(s->tree.trace) < SKEL_DATA_MAX / CALL_BYTES;
 	struct skel_emit_report size;
 
 	s->lines = s->tree.n_leaf * CALL_LINES;
@@ -118,13 +128,16 @@ static int understand_whole(const struct trace *t, const struct skel_budget *bud
 	return 0;
 }
 
-/* The folded form of the trace shows before it is contracted that the run does not repeat. */
+/* The folded form of the trace shows before it is contracted that the run does not repeat. Many ranks with few items each may
+ * still be alike; with many items each, their tree takes longer than a skeleton may take to build. */
 bool skel_repeats(const struct trace *t)
 {
+	uint64_t longest = 0;
+
 	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
-		if (trace_get_rank(t, r)->events.n_item > ITEMS_MAX)
-			return false;
-	return true;
+		if (trace_get_rank(t, r)->events.n_item > longest)
+			longest = trace_get_rank(t, r)->events.n_item;
+	return longest <= ITEMS_FEW || (longest <= ITEMS_MAX && items_of(t) <= TREE_ITEMS_MAX);
 }
 
 bool skel_tree_fits(const struct trace *t)
@@ -135,11 +148,9 @@ bool skel_tree_fits(const struct trace *t)
 /* The most calls of an excerpt: it has as many folded items as a trace that is contracted, if it folds no better than this one. */
 static uint64_t calls_most(const struct trace *t)
 {
-	uint64_t events = 0, items = 1 + items_of(t);
+	double folded = (double)events_of(t) / (double)(1 + items_of(t));
 
-	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
-		events += trace_get_rank(t, r)->events.length;
-	return (uint64_t)((double)ITEMS_MAX * trace_n_ranks(t) * (1 + (double)events / (double)items));
+	return (uint64_t)((double)ITEMS_MAX * trace_n_ranks(t) * (1 + folded));
 }
 
 /* The skeleton's size in units of the limits. */
@@ -244,19 +255,10 @@ static bool worth(const struct skel_stages *pieces, const struct skel_stages *wh
 }
 
 /* why: there is no skeleton of pieces; NULL: there is. */
-static int refuse_size(const struct skel_stages *s, const struct errbuf *why, struct errbuf *err)
+static int refuse_lines(uint32_t lines, const struct errbuf *why, struct errbuf *err)
 {
-	if (s->lines > SKEL_LINES_MAX)
-		err_set(err, "its skeleton would have about %u lines, and at most %u can be built in time", s->lines, SKEL_LINES_MAX);
-	else
-		err_set(err, "its skeleton would have %llu bytes of data, and at most %u are allowed",
-			(unsigned long long)s->data_bytes, SKEL_DATA_MAX);
-	if (why != NULL) {
-		const struct errbuf whole = *err;
-
-		err_set(err, "%.250s; a skeleton of pieces of the run cannot be made: %.230s", whole.text, why->text);
-	}
-	return -1;
+	return err_set(err, "its skeleton would have about %u lines, and at most %u can be built in time%s%.350s", lines, SKEL_LINES_MAX,
+		       why != NULL ? "; no skeleton can be made of pieces of the run: " : "", why != NULL ? why->text : "");
 }
 
 /* Of the whole run and of its pieces, the one that is nearer to the limits, or the one that there is. */
@@ -277,7 +279,7 @@ static int understand_best(const struct trace *t, const struct skel_budget *budg
 	}
 	if (rv == 1)
 		err_set(&why, "the run has no two moments at which no message, request or collective is under way");
-	return size_of(out) <= 1 ? 0 : refuse_size(out, rv == 0 ? NULL : &why, err);
+	return out->lines <= SKEL_LINES_MAX ? 0 : refuse_lines(out->lines, rv == 0 ? NULL : &why, err);
 }
 
 int skel_understand(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)

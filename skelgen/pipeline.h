@@ -15,7 +15,7 @@
 #include "skelgen/tree/tree.h"
 
 #define SKEL_LINES_MAX 5000      /* of the source of a skeleton */
-#define SKEL_DATA_MAX  (8 << 20) /* bytes of its data */
+#define SKEL_DATA_MAX  (8 << 20) /* bytes of its data, if pieces of the run can be executed instead of the whole */
 
 /* Sums over a run, ns: of the longest rank; in computation and in delays by other processes, means over ranks; and of the
  * rank that lost most. */
@@ -52,7 +52,7 @@ int skel_tree_build_with(const struct trace *t, bool with_optional, struct skel_
 
 /* Tree, times, profile of computation, and a plan that cannot deadlock. All are of the whole run, or of pieces of it. The
  * latter is done if the whole exceeds the budget, SKEL_LINES_MAX or SKEL_DATA_MAX. With a budget, a skeleton that exceeds
- * SKEL_LINES_MAX or SKEL_DATA_MAX is refused. Returns 0, or -1 with the reason. */
+ * SKEL_LINES_MAX is refused. Returns 0, or -1 with the reason. */
 int skel_understand(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err);
 /* The same of pieces of the run. Returns 1 if it cannot be cut. */
 int skel_understand_pieces(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err);

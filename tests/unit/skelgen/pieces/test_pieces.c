@@ -373,6 +373,36 @@ static void test_large_is_refused(void **arg)
 	syn_destroy(s);
 }
 
+static bool random_repeats(uint32_t n_ranks, uint32_t calls)
+{
+	struct syn *s = syn_create(n_ranks);
+	struct trace *t;
+	uint64_t seed = 9;
+	bool rv;
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < n_ranks; r++)
+		for (uint32_t i = 0; i < calls; i++)
+			syn_call(s, r, "MPI_Send", syn_random(&seed) % 200, SYN(.dst = TRACE_PROC_NULL));
+	syn_end(s);
+	t = syn_open(s);
+	rv = skel_repeats(t);
+	trace_close(t);
+	syn_destroy(s);
+	return rv;
+}
+
+/* Limits of a tree of the whole run: for one rank, and for all ranks together. */
+static void test_size_of_trees(void **arg)
+{
+	(void)arg;
+	assert_true(random_repeats(2, 7000));
+	assert_false(random_repeats(2, 9000));
+	assert_true(random_repeats(64, 3000));
+	assert_false(random_repeats(64, 4500)); /* 288,000 */
+	assert_true(random_repeats(200, 1500)); /* 300,000: many ranks, which may be alike */
+}
+
 /* Fewer calls than the budget has time for. */
 static void test_calls_are_bounded(void **arg)
 {
@@ -394,6 +424,7 @@ int main(void)
 		cmocka_unit_test(test_calls_are_bounded),
 		cmocka_unit_test(test_lines_are_counted),
 		cmocka_unit_test(test_large_is_refused),
+		cmocka_unit_test(test_size_of_trees),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
