@@ -63,9 +63,10 @@ static int run_object(const struct model_object *m, const double *input, struct 
 	int why = m->run(input, 1, pass, p, &time_s);
 
 	if (why != MODEL_DONE)
-		return err_set(err, why == MODEL_STEPS ? "the run does not end within 1e9 steps: the runs do not show when it does"
-			       : why == MODEL_LOST     ? "the model does not know the way for these inputs; 'precedent model show' says where"
-						       : "no memory to run a model");
+		return err_set(err, "%s", why == MODEL_STEPS ? "the run does not end within 1e9 steps: the runs do not show when it does"
+				    : why == MODEL_LOST || why >= MODEL_DOUBT
+					? "the model does not know the way for these inputs; 'precedent model show' says where"
+					: "no memory to run a model");
 	printf("%s\n", cli_seconds(text, sizeof(text), time_s));
 	for (uint32_t i = 0; m->name(MODEL_NAME_POINT, i); i++)
 		printf("%s: %llu times\n", m->name(MODEL_NAME_POINT, i), (unsigned long long)p->times[i]);

@@ -185,7 +185,7 @@ int model_program_run(const struct model_program *p, const double *input, uint64
 	if (!place)
 		return err_set(err, "no memory to run a model");
 	p->initialise(place, input, seed, steps < MODEL_MAX_STEPS ? steps : MODEL_MAX_STEPS, events);
-	out->stop = (enum model_stop)p->call(place, sink ? sink->event : NULL, sink ? sink->arg : NULL);
+	out->stop = p->call(place, sink ? sink->event : NULL, sink ? sink->arg : NULL);
 	p->deinitialise(place, &out->time_s, out->var, out->passages, count);
 	free(place);
 	out->steps = count[0];

@@ -9,6 +9,7 @@
 #include "model/induce/compile.h"
 #include "model/induce/compile_text.h"
 #include "model/induce/file.h"
+#include "model/induce/interpret.h"
 
 struct emitter {
 	const struct model *m;
@@ -183,6 +184,53 @@ static void put_condition(const struct emitter *e, const struct model_atom *a)
 	fprintf(e->out, ", %a, %a, %" PRIu64 "u))", a->a, a->b, a->n);
 }
 
+/* The condition of the choice that begins with i, with an open brace for each part. Returns its last part. */
+static uint32_t put_choice(const struct emitter *e, const struct model_node *n, uint32_t i)
+{
+	fputs("\t{ ", e->out);
+	put_condition(e, &n->choice[i].atom);
+	while (n->choice[i].both) {
+		fputs("\n\t{ ", e->out);
+		put_condition(e, &n->choice[++i].atom);
+	}
+	return i;
+}
+
+static void put_braces(const struct emitter *e, uint32_t n)
+{
+	for (; n; n--)
+		fputs(" }", e->out);
+	fputc('\n', e->out);
+}
+
+/* As in the interpreter. same: the doubt about the choice itself, whether it holds or not; else those about it and others. */
+static void put_doubts(const struct emitter *e, uint32_t node, uint32_t choice, bool same)
+{
+	const struct model_node *n = &e->g->node[node];
+
+	for (uint32_t d = 0; d < n->n_doubts; d++) {
+		uint32_t other = n->doubt[d].second, last;
+		const struct model_atom *a = &n->choice[choice].atom;
+
+		if (n->doubt[d].first != choice || (other == choice) != same)
+			continue;
+		if (same) {
+			fputs("\t{\n", e->out);
+			put_stages(e, &a->fn);
+			fputs("\t\tif (", e->out);
+			put_feature(e, a->x);
+			fputs(" > ", e->out);
+			put_value(e, &a->fn);
+			fputc(')', e->out);
+			last = other;
+		} else {
+			last = put_choice(e, n, other);
+		}
+		fprintf(e->out, "\n\t\t\tSTOP(%u, %u);", MODEL_DOUBT + d, node);
+		put_braces(e, last - other + 1);
+	}
+}
+
 static void put_chance(const struct emitter *e, uint32_t node)
 {
 	const struct model_node *n = &e->g->node[node];
@@ -215,16 +263,12 @@ static void put_node(const struct emitter *e, uint32_t node)
 	for (uint32_t i = 0; i < n->n_choices; i++) {
 		uint32_t first = i;
 
-		fputs("\t{ ", e->out);
-		put_condition(e, &n->choice[i].atom);
-		while (n->choice[i].both) {
-			fputs("\n\t{ ", e->out);
-			put_condition(e, &n->choice[++i].atom);
-		}
-		fprintf(e->out, "\n\t\t\tgoto a%u_%u; }", node, n->choice[i].arc);
-		for (; first < i; first++)
-			fputs(" }", e->out);
-		fputc('\n', e->out);
+		put_doubts(e, node, first, true);
+		i = put_choice(e, n, first);
+		fputs(" {\n", e->out);
+		put_doubts(e, node, first, false);
+		fprintf(e->out, "\t\t\tgoto a%u_%u; }", node, n->choice[i].arc);
+		put_braces(e, i - first + 1);
 	}
 	if (n->rest == MODEL_NEGATIVE)
 		fprintf(e->out, "\tgoto a%u_%u;\n", node, n->negative);

@@ -51,6 +51,14 @@ static const char *next(struct reader *r)
 	return r->word;
 }
 
+/* Whether this word follows. */
+static bool ahead(const struct reader *r, const char *word)
+{
+	size_t n = strlen(word);
+
+	return (size_t)(r->end - r->at) > n && !memcmp(r->at, word, n) && r->at[n] == ' ';
+}
+
 static void expect(struct reader *r, const char *word)
 {
 	if (strcmp(next(r), word)) {
@@ -256,12 +264,22 @@ static void node_read(struct reader *r, struct model_node *n)
 		n->weight[i] = real(r);
 	if (n->rest == MODEL_UNKNOWN)
 		n->reason = name(r);
+	if (ahead(r, "doubts")) {
+		expect(r, "doubts");
+		n->n_doubts = count(r, MODEL_MAX_CHOICES, 10);
+	}
+	n->doubt = alloc(r, n->n_doubts, sizeof(*n->doubt));
 	n->arc = alloc(r, n->n_arcs, sizeof(*n->arc));
 	n->choice = alloc(r, n->n_choices, sizeof(*n->choice));
 	for (uint32_t i = 0; !r->failed && i < n->n_arcs; i++)
 		arc_read(r, &n->arc[i]);
 	for (uint32_t i = 0; !r->failed && i < n->n_choices; i++)
 		choice_read(r, &n->choice[i]);
+	for (uint32_t i = 0; !r->failed && i < n->n_doubts; i++) {
+		expect(r, "doubt");
+		n->doubt[i].first = (uint32_t)whole(r, UINT32_MAX);
+		n->doubt[i].second = (uint32_t)whole(r, UINT32_MAX);
+	}
 }
 
 static void graph_read(struct reader *r, struct model_graph *g)

@@ -119,11 +119,15 @@ static void put_node(struct buf *b, const struct model_node *n)
 		put(b, " ");
 		put_name(b, n->reason);
 	}
+	if (n->n_doubts)
+		put(b, " doubts %u", n->n_doubts);
 	put(b, "\n");
 	for (uint32_t i = 0; i < n->n_arcs; i++)
 		put_arc(b, &n->arc[i]);
 	for (uint32_t i = 0; i < n->n_choices; i++)
 		put_choice(b, &n->choice[i]);
+	for (uint32_t i = 0; i < n->n_doubts; i++)
+		put(b, "doubt %u %u\n", n->doubt[i].first, n->doubt[i].second);
 }
 
 static void put_graph(struct buf *b, const struct model_graph *g)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/induce/interpret.h"
+#include "model/induce/text.h"
 #include "model/induce/value.h"
 
 /* A sequential program plans one event ahead; the calendar is a ring all the same. */
@@ -48,7 +49,7 @@ static void plan(struct run *r, struct frame *f, uint32_t node, uint32_t from)
 	f->n_planned++;
 }
 
-static int stop(struct run *r, const struct frame *f, uint32_t node, enum model_stop why)
+static int stop(struct run *r, const struct frame *f, uint32_t node, uint32_t why)
 {
 	r->out->stop = why;
 	r->out->graph = f->graph;
@@ -92,16 +93,53 @@ static uint32_t by_chance(struct run *r, const struct model_node *n)
 	return n->n_arcs - 1;
 }
 
-static uint32_t arc_choose(struct run *r, const struct frame *f, const struct model_node *n, const struct model_state *s)
+/* Whether the choice holds that begins with i; i becomes its last part. */
+static bool choice_holds(struct run *r, const struct frame *f, const struct model_node *n, const struct model_state *s, uint32_t *i)
 {
-	for (uint32_t i = 0; i < n->n_choices; i++) {
-		const struct model_atom *a = &n->choice[i].atom;
+	for (;; ++*i) {
+		const struct model_atom *a = &n->choice[*i].atom;
 		bool holds = a->kind == MODEL_ATOM_CHANCE ? model_random(&r->random) < a->a : model_atom_holds(f->g, a, s);
 
-		if (holds && !n->choice[i].both)
+		if (holds && !n->choice[*i].both)
+			return true;
+		while (!holds && n->choice[*i].both)
+			++*i;
+		if (!holds)
+			return false;
+	}
+}
+
+/* First doubt about this choice that the state meets, or MODEL_NONE. holds: the choice is the first that holds. */
+static uint32_t doubt_met(struct run *r, const struct frame *f, const struct model_node *n, const struct model_state *s, uint32_t choice,
+			  bool holds)
+{
+	for (uint32_t d = 0; d < n->n_doubts; d++) {
+		uint32_t other = n->doubt[d].second;
+		const struct model_atom *a = &n->choice[choice].atom;
+
+		if (n->doubt[d].first != choice)
+			continue;
+		if (other == choice ? model_feature_value(f->g, a->x, s) > model_fn_value(f->g, &a->fn, s)
+				    : holds && choice_holds(r, f, n, s, &other))
+			return d;
+	}
+	return MODEL_NONE;
+}
+
+/* Index of the arc. MODEL_NONE: the run has to stop; *why becomes the reason if it is a doubt. */
+static uint32_t arc_choose(struct run *r, const struct frame *f, const struct model_node *n, const struct model_state *s, uint32_t *why)
+{
+	for (uint32_t i = 0; i < n->n_choices; i++) {
+		uint32_t first = i, doubt;
+		bool holds = choice_holds(r, f, n, s, &i);
+
+		doubt = doubt_met(r, f, n, s, first, holds);
+		if (doubt != MODEL_NONE) {
+			*why = MODEL_DOUBT + doubt;
+			return MODEL_NONE;
+		}
+		if (holds)
 			return n->choice[i].arc;
-		while (!holds && n->choice[i].both)
-			i++;
 	}
 	switch (n->rest) {
 	case MODEL_NEGATIVE:
@@ -138,7 +176,7 @@ static int event_handle(struct run *r, struct frame *f, const struct cell *mail)
 		const struct model_node *n = &f->g->node[node];
 		struct model_state s = {r->input, mail->vars, f->count, from, f->caller};
 		const struct model_arc *a;
-		uint32_t link;
+		uint32_t link, why = MODEL_LOST;
 
 		if (r->out->steps == r->limits.steps)
 			return stop(r, f, node, MODEL_STEPS);
@@ -148,9 +186,9 @@ static int event_handle(struct run *r, struct frame *f, const struct cell *mail)
 			return -1;
 		if (n->callee != MODEL_NONE && graph_interpret(r, n->callee, node) < 0)
 			return -1;
-		link = arc_choose(r, f, n, &s);
+		link = arc_choose(r, f, n, &s, &why);
 		if (link == MODEL_NONE)
-			return stop(r, f, node, MODEL_LOST);
+			return stop(r, f, node, why);
 		a = &n->arc[link];
 		rules_apply(r, f, a, &s);
 		if (a->to == MODEL_END)
@@ -185,6 +223,19 @@ static int graph_interpret(struct run *r, uint32_t graph, uint32_t caller)
 	return rc;
 }
 
+/* The conditions in doubt, and the run that settles them. */
+static int doubt_error(const struct model *m, const struct model_result *r, const char *at, struct errbuf *err)
+{
+	const struct model_node *n = &m->graph[r->graph].node[r->node];
+	uint32_t i = r->stop - MODEL_DOUBT;
+	char text[300];
+
+	if (i >= n->n_doubts)
+		return err_set(err, "the model stopped for no reason");
+	model_doubt_text(m, r->graph, r->node, i, text, sizeof(text));
+	return err_set(err, "where %.100s leads is not known: %s; a run with these inputs settles it", at, text);
+}
+
 int model_stop_error(const struct model *m, const struct model_result *r, struct errbuf *err)
 {
 	const struct model_node *n = &m->graph[r->graph].node[r->node];
@@ -205,7 +256,7 @@ int model_stop_error(const struct model *m, const struct model_result *r, struct
 	case MODEL_MEMORY:
 		return err_set(err, "no memory to interpret the model");
 	}
-	return err_set(err, "the model stopped for no reason");
+	return doubt_error(m, r, at, err);
 }
 
 int model_interpret(const struct model *m, const double *input, uint64_t seed, const struct model_limits *limits,

@@ -23,18 +23,19 @@ struct model_sink {
 	void *arg;
 };
 
-enum model_stop { MODEL_DONE, MODEL_STOPPED, MODEL_STEPS, MODEL_EVENTS, MODEL_LOST, MODEL_MEMORY };
+/* MODEL_DOUBT + i: doubt i of the node. */
+enum model_stop { MODEL_DONE, MODEL_STOPPED, MODEL_STEPS, MODEL_EVENTS, MODEL_LOST, MODEL_MEMORY, MODEL_DOUBT };
 struct model_result {
 	double time_s;
 	double *var;	    /* n_vars, of the caller, or NULL */
 	uint64_t *passages; /* n_points, of the caller, or NULL */
 	uint64_t steps, events;
-	enum model_stop stop;
+	uint32_t stop;	    /* enum model_stop */
 	uint32_t graph, node; /* where it stopped, if it did not end */
 };
 
 /* One run from the beginning. sink and limits may be NULL. Returns -1 with the reason in three cases: the model refuses
- * the inputs, a node's next arc is not known, or a limit is reached. */
+ * the inputs, a node's next arc is not known or in doubt, or a limit is reached. */
 int model_interpret(const struct model *m, const double *input, uint64_t seed, const struct model_limits *limits,
 		    const struct model_sink *sink, struct model_result *out, struct errbuf *err);
 

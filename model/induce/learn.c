@@ -434,7 +434,13 @@ static int learn_all(struct learner *l, bool procedures)
 			l->m->n_runs++;
 			l->m->n_rows += l->j->run[r].n_rows;
 		}
-	return model_check(l->m, l->err);
+	if (model_check(l->m, l->err) < 0)
+		return -1;
+	/* Chance makes states that no run had, and each answer is a mean over them. */
+	for (uint32_t k = 0; l->m->random && k < l->m->n_graphs; k++)
+		for (uint32_t u = 0; u < l->m->graph[k].n_nodes; u++)
+			l->m->graph[k].node[u].n_doubts = 0;
+	return 0;
 }
 
 static struct model *learn_with(const struct journal *j, uint32_t without, bool procedures, struct errbuf *err)

@@ -232,6 +232,28 @@ static int rest_check(const struct place *p, const struct model_node *n)
 	return wrong(p, "it is not said where to go when no choice holds");
 }
 
+static bool begins_choice(const struct model_node *n, uint32_t i)
+{
+	return i < n->n_choices && (!i || !n->choice[i - 1].both);
+}
+
+static int doubts_check(const struct place *p, const struct model_node *n)
+{
+	for (uint32_t i = 0; i < n->n_doubts; i++) {
+		const struct model_doubt *d = &n->doubt[i], *before = i ? d - 1 : NULL;
+		const struct model_choice *c;
+
+		if (d->first > d->second || !begins_choice(n, d->first) || !begins_choice(n, d->second))
+			return wrong(p, "a doubt is about a choice that is not there");
+		if (before && (d->first < before->first || (d->first == before->first && d->second <= before->second)))
+			return wrong(p, "doubts are out of order");
+		c = &n->choice[d->first];
+		if (d->first == d->second && (c->both || (c->atom.kind != MODEL_ATOM_ABOVE && c->atom.kind != MODEL_ATOM_BELOW)))
+			return wrong(p, "a doubt is about a threshold that is none");
+	}
+	return 0;
+}
+
 static int node_check(const struct place *p)
 {
 	const struct model_node *n = &p->g->node[p->node];
@@ -259,7 +281,7 @@ static int node_check(const struct place *p)
 		if (atom_check(p, &n->choice[i].atom) < 0)
 			return -1;
 	}
-	return rest_check(p, n);
+	return doubts_check(p, n) < 0 ? -1 : rest_check(p, n);
 }
 
 static int graph_check(struct model *m, uint32_t index, struct errbuf *err)

@@ -7,7 +7,7 @@
  *
  * One step at a node:
  *   1. The counters of the node go up by one.
- *   2. The first choice that holds gives the arc. Some choices need several atoms to hold (`both`).
+ *   2. The first choice that holds gives the arc. Some choices need several atoms to hold (`both`). A doubt ends the run.
  *   3. If no choice holds, the step takes the negative arc, or an arc by chance.
  *   4. The time and data rules of the arc are applied.
  *   5. The counters that the arc initialises become zero.
@@ -108,6 +108,16 @@ struct model_choice {
 	bool both; /* the next choice, which has the same arc, has to hold as well: up to MODEL_MAX_BOTH of them */
 };
 
+/*
+ * A state of two choices that no run had. A model that comes to it refuses. Choices that hold together (`both`) have the
+ * number of the first one.
+ *   first < second: both hold. Their order is not known.
+ *   first == second: a counter is beyond the threshold of the choice. Runs reached the threshold exactly.
+ */
+struct model_doubt {
+	uint32_t first, second; /* choices */
+};
+
 struct model_data {
 	uint32_t var;
 	double error; /* RMS error of cross-validation */
@@ -133,6 +143,8 @@ struct model_node {
 	struct model_arc *arc;
 	uint32_t n_choices;
 	struct model_choice *choice;
+	uint32_t n_doubts; /* rising */
+	struct model_doubt *doubt;
 	uint8_t rest;	   /* when no choice holds */
 	uint32_t negative; /* MODEL_NEGATIVE: the arc */
 	double *weight;	   /* MODEL_RANDOM: of each arc, with a sum above 0 */

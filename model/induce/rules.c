@@ -67,7 +67,7 @@ void rules_consider(struct rules_search *s, struct rules_atom *a, uint32_t runs_
 {
 	bool complete = a->covered == s->count[a->label];
 
-	if (s->only != MODEL_NONE && a->label != s->only)
+	if ((s->only != MODEL_NONE && a->label != s->only) || (s->whole && !complete))
 		return;
 	if (gain_bits < 0)
 		gain_bits = rules_gain(s, a->label, a->covered, runs_covered);
@@ -540,6 +540,11 @@ bool rules_covers(const struct rules_table *t, const struct rules_atom *a, uint3
 		return false;
 	}
 	return (x >= threshold_value(t, &a->atom.fn, row)) == (a->atom.kind == MODEL_ATOM_ABOVE);
+}
+
+double rules_beyond(const struct rules_table *t, const struct rules_atom *a, uint32_t row)
+{
+	return t->col[a->col][row] - threshold_value(t, &a->atom.fn, row);
 }
 
 /* Column of a feature, or MODEL_NONE. */

@@ -64,7 +64,7 @@ struct rules_library {
 int rules_learn(struct rules_table *t, struct rules_features *f, const struct rules_library *lib, bool repeat,
 		struct model *m, struct model_node *node, struct errbuf *err);
 
-/* ---- shared by rules.c, rules_list.c, thresholds.c and conjunctions.c ---- */
+/* ---- shared by rules.c, rules_list.c, thresholds.c, conjunctions.c and doubts.c ---- */
 
 #define RULES_MARGIN_BITS 1.0
 
@@ -82,6 +82,7 @@ struct rules_search {
 	struct model *m;
 	const struct rules_library *lib;
 	bool repeat, no_steps; /* no_steps: without progressions */
+	bool whole;	 /* only conditions for all rows of an arc that are left */
 	uint32_t only;	 /* arc that conditions are looked for, MODEL_NONE: any */
 	size_t n;	 /* rows that are not covered yet */
 	uint32_t *row;	 /* their numbers, rising */
@@ -111,6 +112,11 @@ double rules_choose_bits(double n, double k);
  * other columns as well. value: room for every row. Returns -1 without memory. */
 int rules_column(struct rules_search *s, double *value, uint32_t c, uint32_t mod_most);
 bool rules_covers(const struct rules_table *t, const struct rules_atom *a, uint32_t row);
+/* How far the value of a threshold's column is beyond the threshold on this row. */
+double rules_beyond(const struct rules_table *t, const struct rules_atom *a, uint32_t row);
+/* The doubts of a node whose choices were made from these atoms. Returns -1 without memory. */
+int rules_doubts(const struct rules_table *t, const struct rules_features *f, const struct rules_atom *atom, struct model *m,
+		 struct model_node *n);
 /* Searches two conditions that only together decide rows (conjunctions.c). Returns 1 with both, for the label of the
  * second; 0 if there are none; -1 without memory. */
 int conjunctions_search(struct rules_search *s, struct rules_atom pair[2], struct errbuf *err);

@@ -9,6 +9,7 @@
 
 #define CHANCE_MIN   8 /* passages of the second most frequent arc that show chance */
 #define ONLY_MOST    4 /* arcs of which lists are made that speak of no other */
+#define ANY_ARC	     4 /* lists that may speak of any arc */
 #define CHANCE_ARCS  6	      /* of a node: each set of them that leaves two others is tried as chance */
 #define CHANCE_BITS  12.0 /* of a probability */
 #define UNKNOWN_BITS 1000.0 /* of a rest of which nothing is known */
@@ -147,7 +148,23 @@ static int take_pair(struct rules_search *s, struct list *l, struct errbuf *err)
 	return 1;
 }
 
-static int list_learn(struct rules_search *s, double *value, bool pairs, struct list *l, struct errbuf *err)
+/* whole: a condition for all of an arc, where there is one, before those that save more bits. */
+static int condition_find(struct rules_search *s, double *value, bool whole, struct errbuf *err)
+{
+	int rc;
+
+	s->whole = whole;
+	rc = rules_best(s, value, err);
+	if (rc < 0 || s->found || !whole)
+		return rc;
+	s->whole = false;
+	return rules_best(s, value, err);
+}
+
+/* What a list is made of besides single conditions, most bits first. */
+enum way { WAY_BITS, WAY_WHOLE, WAY_PAIRS };
+
+static int list_learn(struct rules_search *s, double *value, enum way way, struct list *l, struct errbuf *err)
 {
 	for (;;) {
 		uint32_t most;
@@ -159,11 +176,11 @@ static int list_learn(struct rules_search *s, double *value, bool pairs, struct 
 			l->rest.negative = most;
 			return 0;
 		}
-		if (rules_best(s, value, err) < 0)
+		if (condition_find(s, value, way == WAY_WHOLE, err) < 0)
 			return -1;
 		complete = s->found && s->best.covered == s->count[s->best.label];
 		l->plain &= complete;
-		if (pairs && !complete) {
+		if (way == WAY_PAIRS && !complete) {
 			int rc = take_pair(s, l, err);
 
 			if (rc == 1)
@@ -204,22 +221,22 @@ static void list_begin(struct rules_search *s, const struct model_node *node, ui
  * Takes the shortest of several lists. The greedy order, most bits first, does not always find the shortest list. A
  * coincidence of a few values (often a progression) can go before the condition that the program tests. Such a
  * coincidence removes the rows that would show the real condition. So further lists are made if some rule holds for a
- * part of its arc only. One list has no progressions, one has conjunctions for any arc, and others have conjunctions
- * for a single arc.
+ * part of its arc only. One list has no progressions, one prefers conditions for all of an arc, one has conjunctions for
+ * any arc, and others have conjunctions for a single arc.
  */
 static int shortest_learn(struct rules_search *s, double *value, const struct model_node *node, struct list **best, struct list **l,
 			  struct errbuf *err)
 {
-	uint32_t ways = 3 + (s->t->n_arcs < ONLY_MOST ? s->t->n_arcs : ONLY_MOST);
+	uint32_t ways = ANY_ARC + (s->t->n_arcs < ONLY_MOST ? s->t->n_arcs : ONLY_MOST);
 	bool steps = false;
 
 	for (uint32_t k = 0; k < ways; k++) {
 		if (k == 1 && !steps)
 			continue;
 		s->no_steps = k > 0;
-		s->only = k < 3 ? MODEL_NONE : k - 3;
+		s->only = k < ANY_ARC ? MODEL_NONE : k - ANY_ARC;
 		list_begin(s, node, 0, *l);
-		if (list_learn(s, value, k > 1, *l, err) < 0)
+		if (list_learn(s, value, k < 2 ? WAY_BITS : k == 2 ? WAY_WHOLE : WAY_PAIRS, *l, err) < 0)
 			return -1;
 		steps = (*l)->steps;
 		if (!k || (*l)->bits < (*best)->bits - RULES_MARGIN_BITS) {
@@ -246,7 +263,7 @@ static int list_by_chance(struct rules_search *s, double *value, const struct mo
 		if (s->t->label[i] < CHANCE_ARCS)
 			rows[s->t->label[i]]++;
 	list_begin(s, node, chance, l);
-	if (list_learn(s, value, false, l, err) < 0)
+	if (list_learn(s, value, WAY_BITS, l, err) < 0)
 		return -1;
 	for (uint32_t k = 0; k < CHANCE_ARCS; k++) {
 		double p = (double)rows[k] / (double)left, rest = (double)(left - rows[k]);
@@ -322,7 +339,7 @@ static int list_take(struct rules_search *s, struct list *l, struct model_node *
 			return err_set(err, "no memory for a rule");
 		node->choice[i].both = l->both[i];
 	}
-	return 0;
+	return rules_doubts(s->t, s->f, l->atom, s->m, node) < 0 ? err_set(err, "no memory for the rules of a node") : 0;
 }
 
 int rules_learn(struct rules_table *t, struct rules_features *f, const struct rules_library *lib, bool repeat,
@@ -336,6 +353,7 @@ int rules_learn(struct rules_table *t, struct rules_features *f, const struct ru
 	node->rest = MODEL_NEGATIVE;
 	node->n_choices = 0;
 	node->choice = NULL;
+	node->n_doubts = 0;
 	if (t->n_arcs == 1)
 		return 0;
 	best = malloc(sizeof(*best));

@@ -190,6 +190,53 @@ static void put_arc(const struct printer *p, const struct model_arc *a)
 	}
 }
 
+/* The condition of the choice that begins with i. Returns its last part. */
+static uint32_t put_condition(const struct printer *p, const struct model_node *n, uint32_t i)
+{
+	put_atom(p, &n->choice[i].atom);
+	while (n->choice[i].both) {
+		fputs(" and ", p->out);
+		put_atom(p, &n->choice[++i].atom);
+	}
+	return i;
+}
+
+static void put_doubt(const struct printer *p, const struct model_node *n, const struct model_doubt *d)
+{
+	const struct model_choice *a = &n->choice[d->first], *b = &n->choice[d->second];
+
+	if (d->first == d->second) {
+		put_feature(p, a->atom.x);
+		fputs(" > ", p->out);
+		put_fn(p, &a->atom.fn);
+		fputs(": no run had it", p->out);
+		return;
+	}
+	fputs("if ", p->out);
+	put_condition(p, n, d->first);
+	fputs(" to ", p->out);
+	put_node(p, n->arc[a->arc].to);
+	fputs(", if ", p->out);
+	put_condition(p, n, d->second);
+	fputs(" to ", p->out);
+	put_node(p, n->arc[b->arc].to);
+	fputs(": no run had both at once", p->out);
+}
+
+void model_doubt_text(const struct model *m, uint32_t graph, uint32_t node, uint32_t i, char *text, size_t size)
+{
+	struct printer p = {.m = m, .g = &m->graph[graph], .graph = graph, .escape = ""};
+	const struct model_node *n = &p.g->node[node];
+
+	text[0] = '\0';
+	p.out = fmemopen(text, size, "w");
+	if (!p.out)
+		return;
+	put_doubt(&p, n, &n->doubt[i]);
+	fclose(p.out);
+	text[size - 1] = '\0';
+}
+
 static void put_choices(const struct printer *p, const struct model_node *n)
 {
 	double sum = 0;
@@ -198,11 +245,12 @@ static void put_choices(const struct printer *p, const struct model_node *n)
 		fputs(i ? "    else to " : "    to ", p->out);
 		put_node(p, n->arc[n->choice[i].arc].to);
 		fputs(" if ", p->out);
-		put_atom(p, &n->choice[i].atom);
-		while (n->choice[i].both) {
-			fputs(" and ", p->out);
-			put_atom(p, &n->choice[++i].atom);
-		}
+		i = put_condition(p, n, i);
+		fputc('\n', p->out);
+	}
+	for (uint32_t i = 0; i < n->n_doubts; i++) {
+		fputs("    in doubt: ", p->out);
+		put_doubt(p, n, &n->doubt[i]);
 		fputc('\n', p->out);
 	}
 	switch (n->rest) {
@@ -304,11 +352,7 @@ static void dot_arc(const struct printer *p, uint32_t from, uint32_t arc)
 	for (uint32_t i = 0, k = 0; i < n->n_choices; i++)
 		if (n->choice[i].arc == arc) {
 			fputs(k++ ? "\\nor " : "", p->out);
-			put_atom(p, &n->choice[i].atom);
-			while (n->choice[i].both) {
-				fputs(" and ", p->out);
-				put_atom(p, &n->choice[++i].atom);
-			}
+			i = put_condition(p, n, i);
 		}
 	if (n->rest == MODEL_RANDOM && n->weight[arc] > 0)
 		fputs(" by chance", p->out);

@@ -12,4 +12,7 @@ int model_print(const struct model *m, FILE *out);
 /* Main arcs are drawn through, information arcs dashed; procedures are boxes. */
 int model_print_dot(const struct model *m, FILE *out);
 
+/* What doubt i of the node is about, in words, cut to the buffer. */
+void model_doubt_text(const struct model *m, uint32_t graph, uint32_t node, uint32_t i, char *text, size_t size);
+
 #endif

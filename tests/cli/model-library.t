@@ -127,6 +127,10 @@ my $by_verb = precedent('model', 'run', 'made', '--var', "$input=121");
 is($by_verb->{rc}, 0, 'model run runs it') or diag($by_verb->{err});
 like($by_verb->{out}, qr/^sweep: 121 times$/m, '... as the program would');
 like($by_verb->{out}, qr/^check: 30 times$/m, '... every point');
+my $undecided = precedent('model', 'run', 'made', '--var', "$input=120");
+is($undecided->{rc}, 1, 'a run that ends at a check, which no run of the model did');
+like($undecided->{err}, qr/does not know the way for these inputs; 'precedent model show' says where/, '... is refused');
+like(precedent('model', 'show', 'kept.model')->{out}, qr/in doubt: if .* to check, if .* to \(end\): no run had both at once/, '... and show says where');
 is(precedent('model', 'run', 'made')->{err}, "precedent: input '$input' has no value: give it by --var; "
 	. "the calls of an MPI run are told by 'predict'\n", 'an input without a value');
 (my $runner = $example) =~ s/predict_loop/run_model/;

@@ -274,6 +274,29 @@ static void halves(struct tape *t, const double *in)
 }
 const struct program program_halves = {"halves", halves, 1, 0, {"N"}, {NULL}};
 
+/* N sweeps with a check after every fourth; the second program leaves its loop before the last check. */
+static void checks(struct tape *t, const double *in)
+{
+	for (int i = 1; i <= in[0]; i++) {
+		tape_pass(t, "sweep");
+		if (i % 4 == 0)
+			tape_pass(t, "check");
+	}
+}
+const struct program program_checks = {"checks", checks, 1, 0, {"N"}, {NULL}};
+
+static void checks_not_last(struct tape *t, const double *in)
+{
+	for (int i = 1; i <= in[0]; i++) {
+		tape_pass(t, "sweep");
+		if (i == in[0])
+			break;
+		if (i % 4 == 0)
+			tape_pass(t, "check");
+	}
+}
+const struct program program_checks_not_last = {"checks_not_last", checks_not_last, 1, 0, {"N"}, {NULL}};
+
 static void shared(struct tape *t, const double *in)
 {
 	for (int k = 0; k < in[0]; k++) {

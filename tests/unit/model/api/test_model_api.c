@@ -40,7 +40,7 @@ static void predicts_time(void **state)
 {
 	struct precedent_model_answer whole = PRECEDENT_MODEL_ANSWER, a = PRECEDENT_MODEL_ANSWER;
 	struct subject s = subject_default();
-	double n = 20;
+	double n = 21;
 
 	(void)state;
 	subject_learn(&s);
@@ -111,7 +111,7 @@ static void says_what_it_does_not_know(void **state)
 	struct precedent_model_answer a = PRECEDENT_MODEL_ANSWER;
 	struct precedent_model_options o = PRECEDENT_MODEL_OPTIONS;
 	struct subject s;
-	double n = 20, nan = NAN, big = 1e6;
+	double n = 21, at_check = 20, nan = NAN, big = 1e6;
 
 	(void)state;
 	o.steps_max = 1000;
@@ -125,6 +125,9 @@ static void says_what_it_does_not_know(void **state)
 	assert_non_null(strstr(a.reason, "input n is not a number"));
 	assert_int_equal(precedent_model_time(s.m, &big, 1, &a), 0);
 	assert_non_null(strstr(a.reason, "1000 steps"));
+	/* No run ended at a check. */
+	assert_int_equal(precedent_model_time(s.m, &at_check, 1, &a), 0);
+	assert_non_null(strstr(a.reason, "no run had both at once"));
 	assert_int_equal(precedent_model_data(s.m, &n, 1, "nothing", s.sweep, 1, &a), 0);
 	assert_int_equal(precedent_model_data(s.m, &n, 1, NULL, s.sweep, 1, &a), 0);
 	assert_int_equal(precedent_model_data(s.m, &n, 1, "residue", 77, 1, &a), 0);
@@ -482,7 +485,7 @@ static void trusts_less_outside(void **state)
 {
 	struct precedent_model_answer a = PRECEDENT_MODEL_ANSWER;
 	struct subject s = subject_default();
-	double in = 20, out = 90, far = 400, inside;
+	double in = 21, out = 90, far = 401, inside;
 
 	(void)state;
 	subject_learn(&s);

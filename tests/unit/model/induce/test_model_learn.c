@@ -361,6 +361,49 @@ static void test_refuses_to_part_what_went_together(void **state)
 	journal_destroy(j);
 }
 
+/* Asks for every N up to `most`: the answer is what the program does, or a refusal that names what no run had. */
+static uint32_t right_or_refused(const struct program *p, struct journal *j, const struct model *m, double most)
+{
+	uint32_t refused = 0;
+
+	for (double at = 1; at <= most; at++) {
+		struct model_result r = {0};
+		struct errbuf err = {""};
+
+		if (model_interpret(m, &at, 1, NULL, NULL, &r, &err) == 0 && program_compare(p, j, m, &at, 1e-9, &err) < 0)
+			fail_msg("%s, N = %g: %s", p->name, at, err.text);
+		if (r.stop != MODEL_DONE && !strstr(err.text, "no run had"))
+			fail_msg("%s, N = %g: %s", p->name, at, err.text);
+		refused += r.stop != MODEL_DONE;
+	}
+	return refused;
+}
+
+/* Runs that never ended at a check, runs that only ended at one, and both programs that could have been run. */
+static void test_refuses_what_no_run_decides(void **state)
+{
+	static const double beside[][IN] = {{37}, {58}, {93}, {142}, {205}}, at[][IN] = {{40}, {8}, {24}, {100}, {60}};
+	const struct program *const programs[] = {&program_checks, &program_checks_not_last};
+
+	(void)state;
+	for (size_t k = 0; k < N(programs); k++) {
+		struct journal *j = program_journal(programs[k]), *last = program_journal(programs[k]);
+		struct model *m = learn(programs[k], j, beside, N(beside)), *at_checks = learn(programs[k], last, at, N(at));
+		static const double both[1][IN] = {{40}};
+
+		assert_int_equal(right_or_refused(programs[k], j, m, 240), 60);
+		assert_in_range(right_or_refused(programs[k], last, at_checks, 120), 1, 90);
+		model_destroy(m);
+		model_destroy(at_checks);
+		/* One more run settles it. */
+		m = learn(programs[k], j, both, 1);
+		assert_int_equal(right_or_refused(programs[k], j, m, 240), 0);
+		model_destroy(m);
+		journal_destroy(j);
+		journal_destroy(last);
+	}
+}
+
 static void test_confidence(void **state)
 {
 	static const double in[][IN] = {{3, 4}, {5, 2}, {8, 11}, {4, 7}, {9, 8}}, whims[][IN] = {{104}, {237}, {158}, {91}};
@@ -480,6 +523,7 @@ int main(void)
 	    cmocka_unit_test(test_refuses_what_is_not_determined),
 	    cmocka_unit_test(test_refuses_other_constants),
 	    cmocka_unit_test(test_refuses_to_part_what_went_together),
+	    cmocka_unit_test(test_refuses_what_no_run_decides),
 	    cmocka_unit_test(test_confidence),
 	    cmocka_unit_test(test_bad_journals),
 	    cmocka_unit_test(test_bounds),

@@ -45,6 +45,8 @@ static const struct example examples[] = {
     {&program_euler, 4, {{1, 2, 50}, {3, 1, 80}, {0.5, 4, 120}, {2, -1, 33}}, {0, 1, 1000}},
     {&program_ring, 11, {{0, 4, 5}, {1, 4, 5}, {2, 4, 5}, {3, 4, 5}, {0, 8, 6}, {3, 8, 6}, {7, 8, 6}, {5, 8, 9}, {6, 8, 9},
 			 {0, 2, 11}, {1, 2, 11}}, {7, 16, 30}},
+    {&program_checks, 5, {{37}, {58}, {93}, {142}, {205}}, {120}},
+    {&program_checks, 5, {{40}, {8}, {24}, {100}, {60}}, {121}},
 };
 #define N_EXAMPLES (sizeof(examples) / sizeof(examples[0]))
 
@@ -124,10 +126,11 @@ static void run_both(const struct model *m, const struct model_program *p, const
 	assert_int_equal(ra.steps, rb.steps);
 	assert_int_equal(ra.events, rb.events);
 	assert_int_equal(ra.stop, rb.stop);
-	/* Without anybody who looks at the events. */
-	assert_int_equal(model_program_run(p, in, seed, limits, NULL, &rb, &eb), stop_at ? rc : rc);
-	if (!stop_at)
-		assert_memory_equal(&ra.time_s, &rb.time_s, sizeof(double));
+	/* Without anybody who looks at the events, and so ends the run. */
+	if (stop_at)
+		return;
+	assert_int_equal(model_program_run(p, in, seed, limits, NULL, &rb, &eb), rc);
+	assert_memory_equal(&ra.time_s, &rb.time_s, sizeof(double));
 }
 
 static void test_compiled_is_the_same(void **state)
@@ -293,12 +296,33 @@ static void test_hostile_models(void **state)
 	model_destroy(m);
 }
 
+static void test_hostile_doubts(void **state)
+{
+	struct model *m = example_learn(&examples[N_EXAMPLES - 2]);
+	struct model_node *n = NULL;
+	struct errbuf err;
+
+	(void)state;
+	for (uint32_t i = 0; i < m->graph[0].n_nodes; i++)
+		n = m->graph[0].node[i].n_doubts ? &m->graph[0].node[i] : n;
+	assert_non_null(n);
+	assert_int_equal(n->n_doubts, 2);
+	assert_true(n->doubt[0].first < n->doubt[0].second);
+	assert_int_equal(n->doubt[1].first, n->doubt[1].second);
+	REFUSED(m, n->doubt[0].second, n->n_choices, "choice that is not there");
+	REFUSED(m, n->doubt[0].first, 9u, "choice that is not there");
+	REFUSED(m, n->doubt[0], n->doubt[1], "out of order");
+	REFUSED(m, n->choice[n->doubt[1].first].atom.kind, (uint8_t)MODEL_ATOM_RANGE, "threshold that is none");
+	assert_int_equal(model_check(m, &err), 0);
+	model_destroy(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_compiled_is_the_same), cmocka_unit_test(test_compiled_is_checked),
 	    cmocka_unit_test(test_files),		 cmocka_unit_test(test_damaged_files),
-	    cmocka_unit_test(test_hostile_models),
+	    cmocka_unit_test(test_hostile_models),	 cmocka_unit_test(test_hostile_doubts),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
