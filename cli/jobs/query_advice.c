@@ -154,7 +154,7 @@ static bool find_partial(const char *dir, char *path, size_t size)
 static const char *verdict(const struct ending *e)
 {
 	switch (e->n_finding ? e->finding[0].kind : ENDING_COMPUTES) {
-	case ENDING_COMPUTES: return "it was still at work";
+	case ENDING_KILLED: case ENDING_COMPUTES: return "it was still at work";
 	case ENDING_DIED: return "one rank died";
 	case ENDING_ABORTED: return "the program called MPI_Abort";
 	case ENDING_FAILED: return "a call failed";

@@ -92,10 +92,12 @@ static char *marker_dir(const char *file, const char *path, struct errbuf *err)
 	return NULL;
 }
 
-static const char *how_ended(int rc, char *text, size_t size)
+static const char *how_ended(char *const cmd[], int rc, char *text, size_t size)
 {
-	if (command_is_signal(rc))
-		snprintf(text, size, "exit code %d (%s)", rc, strsignal(command_is_signal(rc)));
+	int number = command_signal(cmd, rc);
+
+	if (number)
+		snprintf(text, size, "exit code %d (%s)", rc, strsignal(number));
 	else if (rc)
 		snprintf(text, size, "exit code %d", rc);
 	else
@@ -117,7 +119,7 @@ static void touch_all(const char *dir)
 }
 
 /* What ranks that died have left in dir becomes partial traces. */
-static void salvage(const char *dir, const char *path, int rc)
+static void salvage(char *const cmd[], const char *dir, const char *path, int rc)
 {
 	struct salvage_report report;
 	struct salvage_run *run = NULL;
@@ -133,7 +135,7 @@ static void salvage(const char *dir, const char *path, int rc)
 	for (int i = 0; i < n; i++) {
 		char *out = unused(path, 1);
 
-		if (out && salvage_write(dir, run[i].id, NULL, out, how_ended(rc, ended, sizeof(ended)), &report, &err) < 0)
+		if (out && salvage_write(dir, run[i].id, NULL, out, how_ended(cmd, rc, ended, sizeof(ended)), &report, &err) < 0)
 			cli_fail("%s", err.text);
 		free(out);
 	}
@@ -186,7 +188,8 @@ static char *preloaded(const char *lib, const struct own_rules *rules, const cha
 int trace_run(char *const cmd[], const char *file, const char *log, const struct own_rules *rules, struct errbuf *err)
 {
 	char *lib = cli_installed("libprecedent_trace.so", err), *path = absolute(file), *preload = NULL, *markers = NULL;
-	int rv = -1, watch;
+	struct first_ended *watch;
+	int rv = -1;
 
 	if (!lib)
 		goto out;
@@ -208,9 +211,9 @@ int trace_run(char *const cmd[], const char *file, const char *log, const struct
 	cli_outlive(true);
 	watch = first_ended_watch(markers);
 	rv = cli_run(cmd, env, log, 0, err);
-	first_ended_mark(watch, markers);
+	first_ended_mark(watch, markers, rv < 0 ? 0 : cli_killed_by());
 	if (rv >= 0) {
-		salvage(markers, path, rv);
+		salvage(cmd, markers, path, rv);
 		read_word(markers, access(path, F_OK) == 0, err);
 	}
 out:

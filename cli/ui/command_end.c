@@ -12,6 +12,8 @@
 #include "cli/ui/command_end.h"
 #include "cli/ui/mpi_tools.h"
 
+#define TIMEOUT_STATUS 124 /* of timeout(1) when the time is over */
+
 /* One of these names, or one of them with a suffix: mpirun.mpich. */
 static bool is_launcher(const char *word)
 {
@@ -114,6 +116,11 @@ static int possible_signal(char *const cmd[], int rc)
 		if (rc == ends[i] && is_hydra(cmd))
 			return rc;
 	return command_is_signal(rc);
+}
+
+int command_signal(char *const cmd[], int rc)
+{
+	return rc == TIMEOUT_STATUS && cmd[0] && !strcmp(basename(cmd[0]), "timeout") ? SIGTERM : possible_signal(cmd, rc);
 }
 
 void command_how_ended(char *const cmd[], int rc, enum command_left left, char *text, size_t size)

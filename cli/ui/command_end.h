@@ -15,6 +15,10 @@ enum command_left { LEFT_NOTHING, LEFT_PARTIAL, LEFT_WHOLE };
 /* Does the exit status stand for a signal, as shells and Open MPI's launcher give it: 128 and its number? */
 int command_is_signal(int rc);
 
+/* The signal that the exit status of this command stands for or may stand for, or 0: MPICH's launcher gives the bare number.
+ * SIGTERM for timeout(1) whose time was over. */
+int command_signal(char *const cmd[], int rc);
+
 /* The program's end as text. Example: "./app ended by itself with exit status 1 before MPI_Finalize". rc: exit status
  * of the command, or 128 and the number of the signal that killed it. */
 void command_how_ended(char *const cmd[], int rc, enum command_left left, char *text, size_t size);

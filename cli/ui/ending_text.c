@@ -287,14 +287,36 @@ static bool is_among(const struct ending_finding *f, uint32_t rank)
 	return false;
 }
 
+static void killed_text(struct ending_words *w)
+{
+	struct ending_ends x = ending_ends(w->e->t);
+	char text[32];
+
+	text_add(w, "the whole run was killed");
+	if (x.launcher_signal)
+		text_add(w, ": its launcher by signal %d (%s)", x.launcher_signal, strsignal(x.launcher_signal));
+	else
+		text_add(w, ": all ranks ended within %s", cli_seconds(text, sizeof(text), x.within_s));
+}
+
+static void died_text(struct ending_words *w, uint32_t rank)
+{
+	struct ending_ends x = ending_ends(w->e->t);
+	char text[32];
+
+	text_add(w, "rank %u was in ", rank);
+	text_add_place(w, rank);
+	text_add(w, ", and ended before all others");
+	if (x.perhaps)
+		text_add(w, ", or the whole run was killed: all ranks ended within %s", cli_seconds(text, sizeof(text), x.within_s));
+}
+
 const char *ending_text(struct ending_words *w, const struct ending_finding *f)
 {
 	w->text[0] = '\0';
 	switch (f->kind) {
 	case ENDING_DIED:
-		text_add(w, "rank %u was in ", f->rank[0]);
-		text_add_place(w, f->rank[0]);
-		text_add(w, ", and ended before all others");
+		died_text(w, f->rank[0]);
 		break;
 	case ENDING_ABORTED:
 		text_add_ranks(w, f->rank, f->n_rank);
@@ -319,6 +341,9 @@ const char *ending_text(struct ending_words *w, const struct ending_finding *f)
 		text_add(w, w->e->rank[f->rank[0]].n_wait ? ": there is no such rank" :
 				", where it waited for no other rank: the call failed");
 		break;
+	case ENDING_KILLED:
+		killed_text(w);
+		break;
 	case ENDING_COMPUTES:
 		text_add_ranks(w, f->rank, f->n_rank);
 		text_add(w, " did not wait: in ");
@@ -338,6 +363,7 @@ const char *ending_word(const struct ending_finding *f)
 	switch (f->kind) {
 	case ENDING_DIED: return "died";
 	case ENDING_ABORTED: return "aborted";
+	case ENDING_KILLED: return "killed";
 	case ENDING_COMPUTES: return "waited";
 	case ENDING_FAILED: return "ended";
 	default: return "hung";

@@ -27,7 +27,7 @@ void text_add_place(struct ending_words *w, uint32_t rank);
 const char *ending_text(struct ending_words *w, const struct ending_finding *f);
 /* For machines: an array with kind, ranks and text of each finding. */
 json_t *ending_json(const struct ending *e, struct symbolizer *sym);
-/* A word for a finding: "hung", "died", "aborted", "waited". */
+/* A word for a finding: "hung", "died", "aborted", "killed", "waited". */
 const char *ending_word(const struct ending_finding *f);
 
 #endif

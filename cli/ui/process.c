@@ -99,6 +99,7 @@ static struct {
 	volatile sig_atomic_t group; /* it leads a process group */
 } child_now;
 static volatile sig_atomic_t outliving, passing, noted;
+static int killed_by; /* the signal that ended the last child of cli_run; 0: none */
 
 static void nap(void)
 {
@@ -225,7 +226,13 @@ static int wait_child(pid_t pid, double limit_s, bool *timed_out)
 		if (limit_s > 0)
 			nap();
 	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	killed_by = WIFEXITED(status) ? 0 : WTERMSIG(status);
+	return killed_by ? 128 + killed_by : WEXITSTATUS(status);
+}
+
+int cli_killed_by(void)
+{
+	return killed_by;
 }
 
 int cli_run(char *const argv[], const char *const env[], const char *log, double limit_s, struct errbuf *err)

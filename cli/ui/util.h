@@ -57,6 +57,8 @@ char *cli_temp_dir(struct errbuf *err);
  * then its process group is killed. Returns the exit status, 128 + signal, or -1 with a message. env: NULL-ended pairs
  * NAME, VALUE to set. */
 int cli_run(char *const argv[], const char *const env[], const char *log, double limit_s, struct errbuf *err);
+/* The signal that killed argv itself when cli_run ran last, or 0: an exit status of 128 + signal is no signal here. */
+int cli_killed_by(void);
 
 /* From now on commands that cli_run runs write to standard error what they write to standard output, which is for JSON. */
 void cli_keep_stdout(void);

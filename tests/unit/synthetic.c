@@ -394,12 +394,28 @@ static void put_ends(const struct syn *s, const char *path)
 	buf_free(&b);
 }
 
+static void write_job(const struct syn *s, struct trace_writer *w)
+{
+	struct trace_page page = {.type = TPAGE_JOB};
+	struct buf raw = {0}, out = {0};
+	struct errbuf err;
+
+	if (!s->job)
+		return;
+	buf_put(&raw, s->job, strlen(s->job));
+	add_page(&out, &page, &raw);
+	need_ok(trace_writer_pages(w, out.data, out.len, &err), &err);
+	buf_free(&raw);
+	buf_free(&out);
+}
+
 static void write_to(struct syn *s, const char *path, bool partial)
 {
 	struct errbuf err;
 	struct trace_writer *w = trace_writer_create(path, s->n_ranks, &err);
 
 	need_ok(w ? 0 : -1, &err);
+	write_job(s, w);
 	for (uint32_t r = 0; r < s->n_ranks; r++)
 		write_rank(s, r, w);
 	trace_writer_ends(w);

@@ -47,6 +47,7 @@ struct syn {
 	uint64_t page_events; /* events per page of times */
 	uint64_t drop_every;  /* of this many pages of times one is left out */
 	bool levels;          /* with LEVELS pages */
+	const char *job;      /* lines of facts of the job; NULL: none */
 };
 
 /* Create ranks with MPI_COMM_WORLD (0), MPI_COMM_SELF (1), types MPI_DOUBLE (0), MPI_INT (1), MPI_BYTE (2), op

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The wait-for graph of the ranks, judged: see ending.h. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "trace/ending/ending_impl.h"
 #include "trace/functions.h"
+
+/* Ranks that end within so many seconds end together. Ranks that others killed at once took up to 10 ms at a load of 9. When one
+ * rank was killed, Open MPI's launcher ended the others a second later; MPICH's does so at once. */
+#define TOGETHER_S 0.2
 
 struct judge {
 	struct ending *e;
@@ -39,7 +44,7 @@ const char *ending_kind_name(uint8_t kind)
 		[ENDING_DIED] = "died", [ENDING_ABORTED] = "aborted", [ENDING_OTHER_COLLECTIVE] = "other-collective",
 		[ENDING_DEADLOCK] = "deadlock", [ENDING_KNOT] = "knot", [ENDING_NO_MESSAGE] = "no-message",
 		[ENDING_NO_RECEIVE] = "no-receive", [ENDING_NO_ENTRY] = "no-entry", [ENDING_NO_UNLOCK] = "no-unlock",
-		[ENDING_FAILED] = "in-call", [ENDING_COMPUTES] = "computes"};
+		[ENDING_FAILED] = "in-call", [ENDING_KILLED] = "killed", [ENDING_COMPUTES] = "computes"};
 
 	return name[kind];
 }
@@ -507,7 +512,22 @@ static bool was_killed(const struct trace *t, uint32_t rank)
 	return false;
 }
 
-/* The rank that ended first has died. It was a victim if it hung itself, if it computed while all others waited and was
+struct ending_ends ending_ends(const struct trace *t)
+{
+	const char *number = trace_job_get(t, "launcher_signal"), *within = trace_job_get(t, "ends_within");
+	const char *mpi = trace_job_get(t, "mpi");
+	struct ending_ends x = {.within_s = within ? strtod(within, NULL) : INFINITY, .launcher_signal = number ? atoi(number) : 0};
+	uint32_t first = ending_first(t);
+
+	if (first == ENDING_NONE)
+		return x;
+	x.perhaps = x.within_s < TOGETHER_S && was_killed(t, first);
+	x.killed = x.launcher_signal || (x.perhaps && mpi && !strncmp(mpi, "Open MPI", strlen("Open MPI")));
+	x.perhaps &= !x.killed;
+	return x;
+}
+
+/* The rank that ended first has died, unless the whole run was killed. It was a victim if it hung itself, if it computed while all others waited and was
  * killed, or if the call of another rank failed. */
 static void find_died(struct judge *j, const bool *stopped)
 {
@@ -516,7 +536,7 @@ static void find_died(struct judge *j, const bool *stopped)
 
 	find_hanging(j, stopped);
 	find_computing(j);
-	if (first == ENDING_NONE || e->rank[first].hangs ||
+	if (first == ENDING_NONE || ending_ends(e->t).killed || e->rank[first].hangs ||
 	    (e->rank[first].where != ENDING_INSIDE && e->rank[first].where != ENDING_OUTSIDE) ||
 	    (failed != ENDING_NONE && failed != first))
 		return;
@@ -528,6 +548,19 @@ static void find_died(struct judge *j, const bool *stopped)
 	j->died = first;
 	find_hanging(j, stopped);
 	add_finding(j, ENDING_DIED, &first, 1);
+}
+
+static void find_killed(struct judge *j)
+{
+	uint32_t *list = malloc((j->e->n_ranks + 1ull) * sizeof(*list)), n = 0;
+
+	j->no_memory |= !list;
+	for (uint32_t r = 0; list && r < j->e->n_ranks; r++)
+		if (ending_is_open(j->e->t, r))
+			list[n++] = r;
+	if (n && ending_ends(j->e->t).killed)
+		add_finding(j, ENDING_KILLED, list, n);
+	free(list);
 }
 
 static int by_kind(const void *a, const void *b)
@@ -554,6 +587,8 @@ int ending_judge(struct ending *e, struct errbuf *err)
 		/* A run that was killed was at work, unless the call names a rank that does not exist. */
 		if (failed != ENDING_NONE && !e->n_finding && (e->rank[failed].n_wait || !was_killed(e->t, failed)))
 			add_finding(&j, ENDING_FAILED, &failed, 1);
+		if (!e->n_finding)
+			find_killed(&j);
 		if (e->n_finding)
 			qsort(e->finding, e->n_finding, sizeof(*e->finding), by_kind);
 	}

@@ -67,6 +67,7 @@ enum ending_kind {
 	ENDING_NO_ENTRY,         /* rank[0] is in a collective that ranks have not entered that have ended */
 	ENDING_NO_UNLOCK,        /* rank[0] waits for a lock whose holder has ended */
 	ENDING_FAILED,           /* rank[0] is the only one in a call that waits for no other rank; no other finding */
+	ENDING_KILLED,           /* no other finding: these ranks were killed together, at work */
 	ENDING_COMPUTES          /* all other ranks that are in MPI wait in the end for rank[0], which is outside of MPI */
 };
 
@@ -97,6 +98,14 @@ struct ending {
 bool ending_is_open(const struct trace *t, uint32_t rank);
 /* The rank that ended before all others, or ENDING_NONE. */
 uint32_t ending_first(const struct trace *t);
+/* How the ranks of this node ended. */
+struct ending_ends {
+	double within_s;     /* between the first end and the last; INFINITY: not known */
+	int launcher_signal; /* that killed the launcher; 0: none */
+	bool killed;         /* the whole run was killed */
+	bool perhaps;        /* either the whole run was killed, or the first rank and then the others by the launcher */
+};
+struct ending_ends ending_ends(const struct trace *t);
 /* The kind's name for machines and rules: "deadlock", "no-message". */
 const char *ending_kind_name(uint8_t kind);
 /* The id of the problem of the rules that the kind belongs to. */

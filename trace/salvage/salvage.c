@@ -16,6 +16,10 @@
 #include "trace/salvage/salvage.h"
 #include "trace/salvage/salvage_rank.h"
 
+/* Largest numbers that a mark of ours has. */
+#define MARK_MOST_S 1e9
+#define SIGNAL_MOST 64u
+
 
 struct name {
 	char id[192];
@@ -212,6 +216,29 @@ static bool beside(const struct name *n, const char *suffix, char *path)
 	return snprintf(path, PATH_MAX, "%s%s", n->path, suffix) < PATH_MAX && access(path, F_OK) == 0;
 }
 
+/* The facts of a mark; none if the mark is of another form. */
+static void put_ends(const char *path, struct buf *b)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), used = 0;
+	unsigned number;
+	double within_s;
+	char text[64];
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	if (sscanf(text, "%lf %u%n", &within_s, &number, &used) != 2 || !used || !(within_s >= 0 && within_s < MARK_MOST_S) || number > SIGNAL_MOST)
+		return;
+	snprintf(text, sizeof(text), "%.6f", within_s);
+	put_line(b, "ends_within", text);
+	snprintf(text, sizeof(text), "%u", number);
+	if (number)
+		put_line(b, "launcher_signal", text);
+}
+
 static void put_first_ended(const struct names *l, struct buf *b)
 {
 	char path[PATH_MAX], text[32];
@@ -221,6 +248,7 @@ static void put_first_ended(const struct names *l, struct buf *b)
 			continue;
 		snprintf(text, sizeof(text), "%u", l->v[i].rank);
 		put_line(b, "first_ended", text);
+		put_ends(path, b);
 		return;
 	}
 }

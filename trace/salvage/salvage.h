@@ -12,7 +12,8 @@
 
 /* Suffix of a line of text beside a spill file, in which a collector says how the tasks of the node ended. */
 #define SALVAGE_ENDED ".ended"
-/* Suffix of an empty file beside the spill file of the rank that ended before all others. */
+/* Suffix of a file beside the spill file of the rank that ended before all others. Its line: the seconds between the first end
+ * and the last, and the signal that killed the launcher, or 0. */
 #define SALVAGE_FIRST ".first"
 
 struct salvage_run {

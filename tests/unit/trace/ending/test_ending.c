@@ -297,6 +297,55 @@ static void test_well(void **state)
 	expect(s, "");
 }
 
+/* The rank was at work, and the others waited for nobody. The facts of the job say how the ranks ended. */
+static struct syn *ended(const char *how, const char *facts)
+{
+	struct syn *s = begin(3);
+
+	for (uint32_t r = 0; r < 3; r++) {
+		free(s->rank[r].defs.proc.ended);
+		s->rank[r].defs.proc.ended = strdup(how);
+	}
+	s->job = facts;
+	return s;
+}
+
+static void test_killed(void **state)
+{
+	static const char ompi[] = "mpi=Open MPI v4.1.4\nfirst_ended=1\n";
+	static const struct {
+		const char *how, *facts, *want;
+	} v[] = {
+	    /* The launcher was killed, however long the ranks outlived it. */
+	    {"exit code 137 (Killed)", "first_ended=1\nends_within=1.5\nlauncher_signal=9\n", "killed 0 1 2"},
+	    {"exit code 139 (Segmentation fault)", "first_ended=1\nends_within=0.001\nlauncher_signal=11\n", "killed 0 1 2"},
+	    /* Together, or one and a second later the others. */
+	    {"exit code 137 (Killed)", "mpi=Open MPI v4.1.4\nfirst_ended=1\nends_within=0.012\n", "killed 0 1 2"},
+	    {"exit code 143 (Terminated)", "mpi=Open MPI v4.1.4\nfirst_ended=1\nends_within=0.012\n", "killed 0 1 2"},
+	    {"exit code 137 (Killed)", "mpi=Open MPI v4.1.4\nfirst_ended=1\nends_within=1.002\n", "died 1"},
+	    /* MPICH's launcher ends the others at once. */
+	    {"exit code 9 (Killed)", "mpi=MPICH 4.0.2\nfirst_ended=1\nends_within=0.012\n", "died 1"},
+	    /* A fault of its own; no times. */
+	    {"exit code 139 (Segmentation fault)", "mpi=Open MPI v4.1.4\nfirst_ended=1\nends_within=0.012\n", "died 1"},
+	    {"exit code 137 (Killed)", ompi, "died 1"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++)
+		expect(ended(v[i].how, v[i].facts), v[i].want);
+}
+
+/* A run in a deadlock is killed: the deadlock is told. */
+static void test_killed_in_a_deadlock(void **state)
+{
+	struct syn *s = ended("exit code 137 (Killed)", "first_ended=2\nends_within=0.5\nlauncher_signal=9\n");
+
+	(void)state;
+	ends_in(s, 0, FN_MPI_Send, 1, NONE, 5);
+	ends_in(s, 1, FN_MPI_Send, 0, NONE, 5);
+	expect(s, "deadlock 0 1");
+}
+
 /* Every rank of a large run waits for all others, and one computes. */
 static void test_large(void **state)
 {
@@ -329,6 +378,8 @@ int main(void)
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_abort),
 		cmocka_unit_test(test_well),
+		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_killed_in_a_deadlock),
 		cmocka_unit_test(test_large),
 	};
 
