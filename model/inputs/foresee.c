@@ -215,12 +215,25 @@ static const char *settle(const struct foresee *f, const struct learnt_doubt *d,
 	return buf;
 }
 
+/* Is it in doubt whether the ranks are in a row or in a grid? Runs on a prime number of ranks cannot tell. */
+static bool is_row_or_grid(const struct foresee *f, const struct learnt_doubt *d)
+{
+	return dims_of(f, d, 0) == 1u << 1 && dims_of(f, d, 1) & ~(1u << 1);
+}
+
+/* One doubt is said. That the ranks may be in a grid goes first: then all peers are others. */
 static void say_simpler(struct foresee *f, const struct learnt_doubt *d, const char *a, const char *b)
 {
 	const char *what = strchr(d->what, ' ');
+	bool row = is_row_or_grid(f, d);
+	char run[200];
 
-	snprintf(f->simpler, sizeof(f->simpler), "%.160s is taken to be '%.120s'; '%.120s' holds in all runs too",
-		 what ? what + 1 : d->what, a, b);
+	if (f->simpler[0] && (!row || f->row_taken))
+		return;
+	f->row_taken = row;
+	snprintf(f->simpler, sizeof(f->simpler), "%s%.160s is taken to be '%.100s'; '%.100s' holds in all runs too, and a run where they "
+		 "differ settles it%s%s", row ? "the ranks are taken to be in a row and no grid: " : "", what ? what + 1 : d->what, a, b,
+		 settle(f, d, run, sizeof(run)), row ? "; or say to fit by --dims how many dimensions the grid has" : "");
 }
 
 static int check_doubts(struct foresee *f, struct errbuf *err)
@@ -237,8 +250,7 @@ static int check_doubts(struct foresee *f, struct errbuf *err)
 			learnt_side_format(d, 0, f->feature, a, sizeof(a));
 			learnt_side_format(d, 1, f->feature, b, sizeof(b));
 			if (learnt_doubt_simpler(d, f->feature)) {
-				if (!f->simpler[0])
-					say_simpler(f, d, a, b);
+				say_simpler(f, d, a, b);
 				continue;
 			}
 			if (d->kind == DOUBT_ORDER)

@@ -25,7 +25,8 @@ struct foresee {
 	bool *used;
 	uint32_t n_doubts;
 	struct learnt_doubt *doubt;
-	char simpler[500]; /* a rule that was taken as the simpler one, though another holds in all runs too; or "" */
+	bool row_taken;    /* simpler: a row of ranks that may be a grid */
+	char simpler[900]; /* a rule that was taken as the simpler one, though another holds in all runs too; or "" */
 	/* foresee_place: */
 	uint32_t processors; /* 0: not known */
 	double crowd;	     /* ranks per processor, at least 1 */

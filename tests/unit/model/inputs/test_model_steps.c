@@ -444,6 +444,65 @@ static void test_simplest(void **state)
 	world_forget(&w);
 }
 
+/* Each rank tells its neighbours that there are in a grid of two dimensions, then all meet. */
+static void grid(struct syn *s, uint32_t rank, uint32_t ranks, uint32_t k, uint32_t i)
+{
+	uint32_t dims[3], x, y;
+
+	feature_dims(ranks, 2, dims);
+	x = rank % dims[1];
+	y = rank / dims[1];
+	for (uint32_t at = 0; at < i; at++) {
+		const struct {
+			bool is;
+			uint32_t rank;
+		} by[] = {{x > 0, rank - 1}, {x + 1 < dims[1], rank + 1}, {y > 0, rank - dims[1]}, {y + 1 < dims[0], rank + dims[1]}};
+
+		for (uint32_t n = 0; n < 4; n++)
+			if (by[n].is)
+				syn_call(s, rank, "MPI_Send", n + 1, SYN(.dst = by[n].rank, .tag = n, .count = k));
+		for (uint32_t n = 4; n-- > 0;)
+			if (by[n].is)
+				syn_call(s, rank, "MPI_Recv", 5 + n, SYN(.src = by[n].rank, .tag = n ^ 1, .count = k));
+		syn_call(s, rank, "MPI_Barrier", 9, SYN(.comm = 0));
+	}
+}
+
+/* Two, three and five ranks are a row in any grid. The answer for a grid names the run that settles what ranks are. */
+static void test_row_or_grid(void **state)
+{
+	static const uint32_t ranks[] = {2, 2, 3, 3, 5, 2}, ask[] = {4, 6, 8, 9};
+	static const double k[] = {20, 41, 35, 23, 50, 64}, i[] = {6, 9, 5, 12, 11, 6}, value[] = {30, 19};
+	const char *name[] = {"K", "I"};
+
+	(void)state;
+	for (uint32_t most = 4; most <= 6; most += 2) { /* without the run on five ranks, and with it */
+		struct trace *t[6];
+		struct foresee f;
+		struct world w;
+
+		for (uint32_t n = 0; n < most; n++)
+			t[n] = run(grid, ranks[n], (uint32_t)k[n], (uint32_t)i[n]);
+		assert_int_equal(world_learn(&w, 0, t, k, i, most), 0);
+		world_exact(&w, run(grid, 7, 30, 19), 7, 30, 19);
+		for (uint32_t n = 0; n < sizeof(ask) / sizeof(*ask); n++) {
+			bool open = foresee_open(&f, w.model, ask[n], name, value, 2, false, &w.err) == 0;
+
+			if (!open)
+				fail_msg("%u ranks: %s", ask[n], w.err.text);
+			if (strncmp(f.simpler, "the ranks are taken to be in a row and no grid: ", 48) != 0 ||
+			    !strstr(f.simpler, ", for example on 4 ranks with K=20 I=5; or say to fit by --dims"))
+				fail_msg("%u ranks: %s", ask[n], f.simpler);
+			foresee_close(&f);
+		}
+		/* In a row of any kind the answer is the same. */
+		assert_int_equal(foresee_open(&f, w.model, 7, name, value, 2, false, &w.err), 0);
+		assert_false(f.row_taken);
+		foresee_close(&f);
+		world_forget(&w);
+	}
+}
+
 /* ---- compiled ---- */
 
 static void test_compiled(void **state)
@@ -472,7 +531,7 @@ int main(void)
 	    cmocka_unit_test(test_portions),   cmocka_unit_test(test_products),     cmocka_unit_test(test_tags),
 	    cmocka_unit_test(test_fractions),  cmocka_unit_test(test_one_number),
 	    cmocka_unit_test(test_order),      cmocka_unit_test(test_conditions),   cmocka_unit_test(test_no_condition),
-	    cmocka_unit_test(test_guard_words), cmocka_unit_test(test_simplest),  cmocka_unit_test(test_compiled),
+	    cmocka_unit_test(test_guard_words), cmocka_unit_test(test_simplest), cmocka_unit_test(test_row_or_grid),  cmocka_unit_test(test_compiled),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
