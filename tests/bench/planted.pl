@@ -7,13 +7,14 @@
 # following its advice gains, within 10 %: both programs are run (tests/programs/planted_gain.c).
 #
 #   planted.pl [KIND[:FORM]...] [--ranks 4] [--ms 20] [--reps 12] [--runs 1] [--no-clean] [--no-gains] [--busy] [--rules FILE] [--program FILE] [--json]
+#   planted.pl --gains [KIND[:FORM]...] [--runs 5] [--write doc/evaluation/advice.md]      gains alone; the table into the page
 #
 # Exit 1 when something is not as it should be. Wants an idle machine: a rank that does not get its processor is late, too.
 use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
-use Bench qw(top build);
+use Bench qw(top build median);
 use File::Temp qw(tempdir);
 use Getopt::Long;
 use JSON::PP;
@@ -22,12 +23,14 @@ use Planted qw(planted_forms planted_run planted_judge planted_gain);
 use constant {TOLERANCE => 0.10, NOISE => 0.01, LONGER => 5}; # LONGER: work in the programs of gains, of two runs that are compared
 
 my %opt = (ranks => 4, ms => 20, reps => 12, runs => 1, clean => 1, gains => 1, rules => top() . '/conf/problems.rules');
-GetOptions(\%opt, 'ranks=i', 'ms=f', 'reps=i', 'runs=i', 'clean!', 'gains!', 'busy', 'json', 'rules=s', 'program=s')
-    or die "usage: planted.pl [KIND[:FORM]...] [--ranks N] [--ms DELAY] [--reps N] [--runs N] [--no-clean] [--no-gains] [--busy] [--rules FILE] [--program FILE] [--json]\n";
+GetOptions(\%opt, 'ranks=i', 'ms=f', 'reps=i', 'runs=i', 'clean!', 'gains!' => sub { $opt{gains} = $_[1] ? 2 : 0 }, 'write=s', 'busy', 'json', 'rules=s', 'program=s')
+    or die "usage: planted.pl [KIND[:FORM]...] [--ranks N] [--ms DELAY] [--reps N] [--runs N] [--no-clean] [--no-gains | --gains [--write FILE]] [--busy] [--rules FILE] [--program FILE] [--json]\n";
+my $only_gains = $opt{gains} == 2;
+die "planted.pl: --write wants --gains\n" if defined $opt{write} && !$only_gains;
 my $dir = tempdir(CLEANUP => 1);
 die "planted.pl: --ranks $opt{ranks}: some forms take three ranks at least\n" if $opt{ranks} < 3;
 my %with = (build => build(), dir => $dir, map { $_ => $opt{$_} } qw(ranks ms reps busy rules));
-my @forms = map { planted_forms($_) } grep { -x } glob($opt{program} // build() . '/tests/programs/planted{,_more,_place,_f08,_mpi}');
+my @forms = map { planted_forms($_) } grep { -x && !$only_gains } glob($opt{program} // build() . '/tests/programs/planted{,_more,_place,_f08,_mpi}');
 my @gain_forms = $opt{gains} && !$opt{program} ? planted_forms(build() . '/tests/programs/planted_gain') : ();
 for my $list (\@forms, \@gain_forms) {
     @$list = grep { my $f = $_; grep { $_ eq $f->{kind} || $_ eq "$f->{kind}:$f->{form}" } @ARGV } @$list if @ARGV;
@@ -64,7 +67,8 @@ for my $form (@forms) {
     }
 }
 
-my @gains = map { planted_gain($_, %with, ms => LONGER * $opt{ms}, reps => 6) } map { ($_) x $opt{runs} } @gain_forms;
+# In turn each rank is late, all as often.
+my @gains = map { planted_gain($_, %with, ms => LONGER * $opt{ms}, reps => 2 * $opt{ranks}) } map { ($_) x $opt{runs} } @gain_forms;
 my @charged = grep { defined $_->{blamed} } @runs;
 my @planted = grep { !$_->{clean} } @runs;
 my $found = grep { $_->{found} } @planted;
@@ -88,4 +92,30 @@ if ($opt{json}) {
         100 * $_->{error}, abs $_->{error} <= TOLERANCE ? '  ok' : '' for @gains;
     printf "%d of %d gains told within %g %%\n", @sum{qw(gains_right gains)}, 100 * TOLERANCE if @gains;
 }
+# Medians of the runs of a form, for the page.
+sub gain_table {
+    my %of;
+    push @{$of{"$_->{kind}:$_->{form}"}}, $_ for @gains;
+    my $table = "| program | problem | run, ms | told, ms | gained, ms | error, % |\n| --- | --- | --- | --- | --- | --- |\n";
+    for my $name (map { "$_->{kind}:$_->{form}" } @gain_forms) {
+        my @all = @{$of{$name}};
+        $table .= sprintf "| %s | %s | %.0f | %.0f | %.0f | %+.1f |\n", $name, $all[0]{problem}, (map { my $key = $_; 1e3 * median(map { $_->{$key} } @all) } qw(span_s told_s gained_s)),
+            100 * median(map { $_->{error} } @all);
+    }
+    open my $l, '<', '/proc/loadavg' or die "/proc/loadavg: $!\n";
+    return $table . sprintf "\nMedian of %d run%s. Load average at the end: %s.\n", $opt{runs}, $opt{runs} == 1 ? '' : 's', (split ' ', <$l>)[0];
+}
+
+sub write_gains {
+    my ($file) = @_;
+    open my $f, '<', $file or die "$file: $!\n";
+    my $text = do { local $/; <$f> };
+    $text =~ s/^<!-- gains -->\n.*?^<!-- end -->$/"<!-- gains -->\n\n" . gain_table() . "\n<!-- end -->"/mse or die "$file has no place for gains\n";
+    open $f, '>', $file or die "$file: $!\n";
+    print $f $text;
+    close $f or die "$file: $!\n";
+    return;
+}
+
+write_gains($opt{write}) if defined $opt{write};
 exit($sum{gains_right} < $sum{gains} || grep({ !$_->{ok} } @runs) ? 1 : 0);

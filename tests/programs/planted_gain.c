@@ -39,6 +39,22 @@ static void late_send(struct world *w, int rep)
 	MPI_Barrier(w->comm);
 }
 
+static void late_receive(struct world *w, int rep)
+{
+	(void)rep;
+	if (in_pair(w)) {
+		if (!sends(w) && !fixed)
+			compute(w, 1);
+		if (sends(w))
+			MPI_Ssend(w->out, SMALL, MPI_INT, peer(w), 1, w->comm);
+		else
+			MPI_Recv(w->in, SMALL, MPI_INT, peer(w), 1, w->comm, MPI_STATUS_IGNORE);
+		if (sends(w) || fixed)
+			compute(w, 1);
+	}
+	MPI_Barrier(w->comm);
+}
+
 static void probe(struct world *w, int rep)
 {
 	MPI_Status s;
@@ -93,6 +109,12 @@ static void allreduce(struct world *w, int rep)
 	MPI_Allreduce(w->out, w->in, 1, MPI_INT, MPI_SUM, w->comm);
 }
 
+static void scan(struct world *w, int rep)
+{
+	unequal(w, rep % w->n == w->rank);
+	MPI_Scan(w->out, w->in, 1, MPI_INT, MPI_SUM, w->comm);
+}
+
 static void one_rank(struct world *w, int rep)
 {
 	(void)rep;
@@ -124,6 +146,19 @@ static void window_free(struct world *w)
 {
 	if (w->others != MPI_GROUP_NULL)
 		MPI_Group_free(&w->others);
+	MPI_Win_free(&w->win);
+}
+
+static void fence(struct world *w, int rep)
+{
+	unequal(w, rep % w->n == w->rank);
+	MPI_Win_fence(0, w->win);
+}
+
+static void create(struct world *w, int rep)
+{
+	unequal(w, rep % w->n == w->rank);
+	window(w);
 	MPI_Win_free(&w->win);
 }
 
@@ -195,10 +230,14 @@ static void exposure_end(struct world *w, int rep)
 static const struct form forms[] = {
 	{"late-send", "blocking", "late send", late_send, NULL, NULL},
 	{"late-send", "probe", "late send", probe, NULL, NULL},
+	{"late-receive", "synchronous", "late receive", late_receive, NULL, NULL},
 	{"many-to-one", "gather", "early receive in many-to-one", gather, NULL, NULL},
 	{"one-to-many", "bcast", "late send in one-to-many", bcast, NULL, NULL},
 	{"barrier", "blocking", "delay before barrier", barrier, NULL, NULL},
 	{"many-to-many", "allreduce", "delay before many-to-many", allreduce, NULL, NULL},
+	{"scan", "blocking", "delay before scan", scan, NULL, NULL},
+	{"window", "allocate", "delay at window creation", create, NULL, NULL},
+	{"fence", "blocking", "delay before a fence", fence, window, window_free},
 	{"lock", "exclusive", "contention for a window lock", lock, window, window_free},
 	{"exposure-start", "pair", "late start of an exposure epoch", exposure_start, pair_window, window_free},
 	{"exposure-end", "pair", "early end of an exposure epoch", exposure_end, pair_window, window_free},
