@@ -136,11 +136,25 @@ static void try_one(struct search *s, const struct rule_guard *g)
 		take_guard(s, g);
 }
 
+/* What is left over of a variable by portions: the last portion is a whole one, or it is not. */
+static void try_left_over(struct search *s)
+{
+	for (uint32_t a = s->n_basic; a < s->t->n_features; a++) {
+		const struct feature *f = &s->t->feature[a];
+
+		if (f->op != FEATURE_TAIL || f->d)
+			continue;
+		try_one(s, &(struct rule_guard){.f = a, .lo = 1, .hi = (int64_t)f->w - 1});
+		try_one(s, &(struct rule_guard){.f = a, .lo = f->w, .hi = f->w});
+	}
+}
+
 static void try_ranges(struct search *s)
 {
 	for (uint32_t a = 0; a < s->n_basic; a++)
 		for (size_t k = 0; k < RANGES; k++)
 			try_one(s, &(struct rule_guard){.f = a, .lo = range[k][0], .hi = range[k][1]});
+	try_left_over(s);
 }
 
 /* Features that may be compared with each other: plain features, places on a grid, divided sizes and remainders. */

@@ -216,6 +216,40 @@ static void test_nested(void **state)
 	exact_of(nested);
 }
 
+static void ends_tenth(struct syn *s, uint32_t rank, uint32_t ranks, uint32_t k, uint32_t n)
+{
+	(void)ranks;
+	for (uint32_t i = 1; i <= n; i++) {
+		syn_call(s, rank, "MPI_Bcast", 10, SYN(.count = k));
+		if (i % 10 == 0)
+			syn_call(s, rank, "MPI_Allreduce", 20, SYN(.count = 1));
+	}
+	syn_call(s, rank, "MPI_Reduce", 30, SYN(.count = 1));
+}
+
+/* One run ends at a tenth step. The others end between two of them, and that goes with K / N by chance. */
+static void test_left_over(void **state)
+{
+	static const uint32_t ranks[] = {2, 2, 2, 3, 3, 3, 2, 2};
+	static const double k[] = {48, 65, 82, 48, 65, 82, 95, 21}, steps[] = {14, 25, 33, 21, 40, 17, 30, 24};
+	struct trace *t[8];
+	struct world w;
+
+	(void)state;
+	for (uint32_t n = 6; n <= 8; n += 2) {
+		for (uint32_t i = 0; i < n; i++)
+			t[i] = run(ends_tenth, ranks[i], (uint32_t)k[i], (uint32_t)steps[i]);
+		assert_int_equal(world_learn(&w, 1, t, k, steps, n), 0);
+		if (n == 6) {
+			world_refused(&w, run(ends_tenth, 4, 73, 47), 4, 73, 47, "whether: ");
+		} else {
+			world_exact(&w, run(ends_tenth, 4, 73, 47), 4, 73, 47);
+			world_exact(&w, run(ends_tenth, 2, 120, 90), 2, 120, 90);
+		}
+		world_forget(&w);
+	}
+}
+
 /* No progression: squares are refused. */
 static void squares(struct syn *s, uint32_t rank, uint32_t ranks, uint32_t k, uint32_t n)
 {
@@ -245,6 +279,7 @@ int main(void)
 	    cmocka_unit_test(test_tenth),    cmocka_unit_test(test_tenth_and_seventh), cmocka_unit_test(test_tags),
 	    cmocka_unit_test(test_partners), cmocka_unit_test(test_fifth),	       cmocka_unit_test(test_nested),
 	    cmocka_unit_test(test_squares),  cmocka_unit_test(test_every_k),
+	    cmocka_unit_test(test_left_over),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
