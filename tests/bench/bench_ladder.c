@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #include "predictor/estimate/ladder.h"
-#include "tests/bench/backfill/swf.h"
+#include "predictor/replay/swf.h"
 
 #define TABLE (1u << 20) /* groups: more than twice as many as a log of 200,000 jobs has */
 

@@ -62,6 +62,7 @@ my %may = (
     'predictor/learn' => ['predictor/learn', 'predictor/store', 'predictor/estimate', 'predictor/spool', 'predictor/cluster', 'common'],
     'predictor/probe' => ['predictor/probe', 'predictor/learn', 'predictor/store', 'predictor/spool', 'predictor/cluster', 'common'],
     'predictor/limits' => ['predictor/limits', 'predictor/store', 'predictor/cluster', 'common'],
+    'predictor/replay' => ['predictor/replay', 'predictor/limits', 'predictor/cluster', 'predictor/history', 'common'],
     'predictor/follow' => ['predictor/follow', 'predictor/limits', 'predictor/probe', 'predictor/learn', 'predictor/store', 'predictor/estimate',
                           'predictor/spool', 'predictor/cluster', 'common'],
     'predictor/query' => ['predictor/query', 'predictor/accuracy', 'predictor/learn', 'predictor/probe', 'predictor/store', 'predictor/estimate', 'predictor/spool',

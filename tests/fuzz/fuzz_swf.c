@@ -8,7 +8,6 @@
 
 #include "tests/bench/backfill/random.c"
 #include "tests/bench/backfill/lublin.c"
-#include "tests/bench/backfill/swf.c"
 #include "tests/bench/backfill/workload.c"
 #include "tests/bench/backfill/workload_swf.c"
 

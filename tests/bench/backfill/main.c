@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/bench/backfill/measure.h"
+#include "predictor/replay/measure.h"
+#include "tests/bench/backfill/intervals.h"
 #include "tests/bench/backfill/predict.h"
 
 #define LIST_MAX  8
@@ -287,7 +288,7 @@ static int run_one(const struct options *o, const struct workload *w, enum sim_p
 		goto out;
 	callbacks = predict_callbacks(p);
 	if (sim_run(&sim, w->jobs, w->n, &callbacks, outcomes, &c->totals[i], err) < 0 ||
-	    measure_run(w, outcomes, &c->m[i], err) < 0)
+	    measure_run(&(struct measure_of){w->jobs, w->n, w->nodes}, outcomes, &c->m[i], err) < 0)
 		goto out;
 	c->predicted[i] = predict_predicted(p);
 	if (c->totals[i].killed_by_us)

@@ -11,8 +11,8 @@
 #ifndef PRECEDENT_TESTS_BENCH_BACKFILL_WORKLOAD_H
 #define PRECEDENT_TESTS_BENCH_BACKFILL_WORKLOAD_H
 
-#include "tests/bench/backfill/sim.h"
-#include "tests/bench/backfill/swf.h"
+#include "predictor/replay/sim.h"
+#include "predictor/replay/swf.h"
 
 /* Of a job, beside struct sim_job. */
 struct work_kind {

@@ -5,8 +5,8 @@
  * differ. A job that is killed before its user's limit is counted as killed by us. A broken invariant ends the run with
  * an error.
  */
-#ifndef PRECEDENT_TESTS_BENCH_BACKFILL_SIM_H
-#define PRECEDENT_TESTS_BENCH_BACKFILL_SIM_H
+#ifndef PRECEDENT_PREDICTOR_REPLAY_SIM_H
+#define PRECEDENT_PREDICTOR_REPLAY_SIM_H
 
 #include <stdbool.h>
 #include <stddef.h>

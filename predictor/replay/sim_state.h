@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the event loop (sim.c) and the two schedulers (easy.c, conservative.c) share. */
-#ifndef PRECEDENT_TESTS_BENCH_BACKFILL_SIM_STATE_H
-#define PRECEDENT_TESTS_BENCH_BACKFILL_SIM_STATE_H
+#ifndef PRECEDENT_PREDICTOR_REPLAY_SIM_STATE_H
+#define PRECEDENT_PREDICTOR_REPLAY_SIM_STATE_H
 
-#include "tests/bench/backfill/profile.h"
-#include "tests/bench/backfill/sim.h"
+#include "predictor/replay/profile.h"
+#include "predictor/replay/sim.h"
 
 #define SIM_NONE SIZE_MAX
 #define SIM_NEVER INT64_MAX

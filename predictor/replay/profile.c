@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/bench/backfill/profile.h"
+#include "predictor/replay/profile.h"
 
 #define TRIM_MIN 32 /* steps that are moved at once */
 

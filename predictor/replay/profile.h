@@ -3,8 +3,8 @@
  * How many nodes are planned to be free, from now on for ever: a step function, of what runs until its limit and of what
  * has been promised to waiting jobs.
  */
-#ifndef PRECEDENT_TESTS_BENCH_BACKFILL_PROFILE_H
-#define PRECEDENT_TESTS_BENCH_BACKFILL_PROFILE_H
+#ifndef PRECEDENT_PREDICTOR_REPLAY_PROFILE_H
+#define PRECEDENT_PREDICTOR_REPLAY_PROFILE_H
 
 #include <stddef.h>
 #include <stdint.h>

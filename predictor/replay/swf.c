@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/bench/backfill/swf.h"
+#include "predictor/replay/swf.h"
 
 #define NUMBER_MAX 9e15 /* larger ones are not whole in a double, and no job has them */
 #define TOKEN_MAX  64

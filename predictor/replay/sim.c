@@ -5,7 +5,7 @@
 
 #include "common/duration.h"
 #include "predictor/limits/raise.h"
-#include "tests/bench/backfill/sim_state.h"
+#include "predictor/replay/sim_state.h"
 
 #define KILL_WAIT_S 30 /* Slurm's default */
 

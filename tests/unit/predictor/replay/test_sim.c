@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "predictor/limits/raise.h"
-#include "tests/bench/backfill/measure.h"
+#include "predictor/replay/measure.h"
 #include "tests/bench/backfill/predict.h"
 #include "tests/bench/backfill/random.h"
 
@@ -430,12 +430,49 @@ static void test_bad_input(void **state)
 	assert_int_equal(sim_run(&conf, jobs, 2, &predictor, out, &totals, &err), -1);
 }
 
+/*
+ * Four jobs on four nodes under EASY, by hand. A (3 nodes, 100 s of 120 s) starts at 0. B wants all nodes: its reservation is at 120.
+ * C (1 node, limit 180 s) would end behind 120 on a node that B needs: it waits. D (1 node, limit 60 s) ends in time: it starts at 3.
+ * A ends at 100, so B starts then and ends at 150. Then C starts.
+ */
+static void test_easy_by_hand(void **state)
+{
+	struct sim_conf conf = {.policy = SIM_EASY, .nodes = 4, .poll_interval_s = 10, .never_late = true};
+	const struct sim_job jobs[] = {
+		{.submit_s = 0, .run_s = 100, .nodes = 3, .request_min = 2},
+		{.submit_s = 1, .run_s = 50, .nodes = 4, .request_min = 1},
+		{.submit_s = 2, .run_s = 20, .nodes = 1, .request_min = 3},
+		{.submit_s = 3, .run_s = 30, .nodes = 1, .request_min = 1},
+	};
+	const struct sim_plan plans[] = {{.limit_s = 120}, {.limit_s = 60}, {.limit_s = 180}, {.limit_s = 60}};
+	const int64_t starts[] = {0, 100, 150, 3}, ends[] = {100, 150, 170, 33};
+	/* of B, C and D: 99, 148 and 0 s of waiting; slowdowns 149/50, 168/20 and 1 */
+	const double wait_s = (0 + 99 + 148 + 0) / 4.0, slowdown = (1 + 2.98 + 8.4 + 1) / 4;
+	struct sim_predictor predictor = {(void *)(uintptr_t)plans, planned, NULL};
+	struct sim_outcome out[4];
+	struct sim_totals totals;
+	struct measured m;
+	struct errbuf err = {""};
+
+	(void)state;
+	assert_int_equal(sim_run(&conf, jobs, 4, &predictor, out, &totals, &err), 0);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(out[i].start_s, starts[i]);
+		assert_int_equal(out[i].end_s, ends[i]);
+	}
+	assert_int_equal(measure_run(&(struct measure_of){jobs, 4, 4}, out, &m, &err), 0);
+	assert_true(fabs(m.wait_s - wait_s) < 1e-9);
+	assert_true(fabs(m.slowdown - slowdown) < 1e-9);
+	assert_true(m.wait_max_s == 148);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_guards),
 		cmocka_unit_test(test_late_jobs),
+		cmocka_unit_test(test_easy_by_hand),
 		cmocka_unit_test(test_kill_is_told),
 		cmocka_unit_test(test_bad_input),
 	};

@@ -4,8 +4,8 @@
  * fields, -1 where a value is not known. A damaged line is told in one line of text and left out; a file with more than
  * SWF_BAD_MAX of them, or without any job, is none.
  */
-#ifndef PRECEDENT_TESTS_BENCH_BACKFILL_SWF_H
-#define PRECEDENT_TESTS_BENCH_BACKFILL_SWF_H
+#ifndef PRECEDENT_PREDICTOR_REPLAY_SWF_H
+#define PRECEDENT_PREDICTOR_REPLAY_SWF_H
 
 #include <stddef.h>
 #include <stdint.h>

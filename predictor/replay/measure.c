@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Waits, slowdowns and their intervals: see measure.h. */
+/* Waits and slowdowns: see measure.h. */
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/bench/backfill/measure.h"
+#include "predictor/replay/measure.h"
 
 static int ascending(const void *a, const void *b)
 {
@@ -19,7 +19,7 @@ static double median(double *v, size_t n)
 }
 
 /* Node seconds of all jobs within [from, to), by what there were. */
-static double utilisation(const struct workload *w, const struct sim_outcome *o, int64_t from, int64_t to)
+static double utilisation(const struct measure_of *w, const struct sim_outcome *o, int64_t from, int64_t to)
 {
 	double used = 0;
 
@@ -32,7 +32,7 @@ static double utilisation(const struct workload *w, const struct sim_outcome *o,
 	return to > from ? used / ((double)(to - from) * w->nodes) : 0;
 }
 
-int measure_run(const struct workload *w, const struct sim_outcome *o, struct measured *out, struct errbuf *err)
+int measure_run(const struct measure_of *w, const struct sim_outcome *o, struct measured *out, struct errbuf *err)
 {
 	size_t first = (size_t)(MEASURE_WARM_UP * (double)w->n), n = w->n - first;
 	double *wait = calloc(3 * n + 1, sizeof(*wait)), *slow = wait + n, *planned = wait + 2 * n;
@@ -58,41 +58,4 @@ int measure_run(const struct workload *w, const struct sim_outcome *o, struct me
 	out->utilisation = utilisation(w, o, w->jobs[first].submit_s, w->jobs[w->n - 1].submit_s);
 	free(wait);
 	return 0;
-}
-
-/* Student's t for 95 %, two-sided. */
-static double student(size_t freedom)
-{
-	static const double t[] = {0,	  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-				   2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080,
-				   2.074, 2.069,  2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-
-	return freedom < sizeof(t) / sizeof(t[0]) ? t[freedom] : 1.960 + 2.5 / (double)freedom;
-}
-
-struct interval interval_of(const double *v, size_t n)
-{
-	struct interval r = {0, NAN};
-	double square = 0;
-
-	for (size_t i = 0; i < n; i++)
-		r.mean += v[i] / (double)n;
-	for (size_t i = 0; i < n; i++)
-		square += (v[i] - r.mean) * (v[i] - r.mean);
-	if (n > 1)
-		r.half = student(n - 1) * sqrt(square / (double)(n - 1) / (double)n);
-	return r;
-}
-
-struct interval interval_of_change(const double *a, const double *b, size_t n)
-{
-	double *change = calloc(n + 1, sizeof(*change));
-	struct interval r = {NAN, NAN};
-
-	for (size_t i = 0; change && i < n; i++)
-		change[i] = a[i] / b[i] - 1;
-	if (change)
-		r = interval_of(change, n);
-	free(change);
-	return r;
 }

@@ -4,7 +4,7 @@
  * when enough nodes are planned to be free, and a later job may start now if it ends before that or needs nodes that the
  * reservation leaves over.
  */
-#include "tests/bench/backfill/sim_state.h"
+#include "predictor/replay/sim_state.h"
 
 struct reservation {
 	int64_t at_s;

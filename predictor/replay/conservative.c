@@ -5,7 +5,7 @@
  * back. When a planned end moves back, the reservations may not fit any more, and are made afresh. Slurm keeps none from
  * one pass to the next.
  */
-#include "tests/bench/backfill/sim_state.h"
+#include "predictor/replay/sim_state.h"
 
 int sim_release(struct sim *s, size_t job, struct errbuf *err)
 {
