@@ -21,7 +21,7 @@
 #include "predictor/learn/ended_run.h"
 #include "predictor/learn/family_follow.h"
 #include "predictor/learn/param_family_renew.h"
-#include "predictor/learn/program_estimate.h"
+#include "predictor/learn/program_renew.h"
 #include "predictor/learn/scaling_follow.h"
 #include "predictor/learn/similar_follow.h"
 #include "predictor/learn/trial_follow.h"
@@ -261,43 +261,6 @@ static void say_accuracy(const struct daemon_env *env, const struct store_run *r
 			   r->candidate, r->elapsed_s, r->key);
 }
 
-static void reason_remark(struct store_program *p, const char *remark)
-{
-	char *old = strstr(p->reason, STORE_REMARK);
-	size_t len;
-
-	if (p->state != PROGRAM_FAILED) {
-		snprintf(p->reason, sizeof(p->reason), "%.300s", remark);
-		return;
-	}
-	if (old)
-		*old = '\0';
-	len = strlen(p->reason);
-	if (*remark)
-		snprintf(p->reason + len, sizeof(p->reason) - len, STORE_REMARK "%.290s", remark);
-}
-
-/* Estimates of the run's program again. A program without a trace has estimates from its past runs alone. */
-static int recalibrate(const struct ended_run *r, struct errbuf *errp)
-{
-	const struct daemon_env *env = r->env;
-	const struct store_run *run = r->row;
-	struct store_program p;
-	int rc = store_program_get(env->store, run->key, &p, errp);
-	struct program_estimates est;
-
-	if (rc <= 0 || p.uid != run->uid || (p.state != PROGRAM_READY && p.state != PROGRAM_FAILED) ||
-	    !ended_run_is_evidence(r))
-		return rc < 0 ? -1 : 0;
-	if (program_estimate(env, &p, run->candidate, r->now, &est, errp) < 0)
-		return -1;
-	if (est.refused.text[0])
-		daemon_say(env, LOG_LEVEL_INFO, "job %u: key %.8s: %s", run->jobid, run->key, est.refused.text);
-	reason_remark(&p, est.refused.text); /* later runs may settle it */
-	p.updated = r->now;
-	return store_program_put(env->store, &p, errp);
-}
-
 static bool is_shortened(const struct store_run *r)
 {
 	return r->limit_min != DURATION_UNSET && r->user_limit_min != DURATION_UNSET && r->limit_min < r->user_limit_min;
@@ -371,7 +334,7 @@ static int run_learn(struct ended_run *r, struct later later, struct errbuf *err
 	if (!strcmp(r->row->end_state, "CANCELLED") && r->row->elapsed_s <= 0) /* it never ran */
 		return 0;
 	if (trial_follow(r, errp) < 0 || drift_settle(r, errp) < 0 || drift_family_follow(r, errp) < 0 ||
-	    (!later.key && recalibrate(r, errp) < 0))
+	    (!later.key && program_renew(r, errp) < 0))
 		return -1;
 	if (later.kin || !ended_run_is_evidence(r))
 		return 0;

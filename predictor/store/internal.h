@@ -70,6 +70,14 @@ enum store_query {
 	Q_GROUP_PUT,
 	Q_TRIAL_PUT,
 	Q_TRIAL_GET,
+	/* past.c has a statement for each kind of list */
+	Q_PAST_KEY,
+	Q_PAST_FAMILY,
+	Q_PAST_FAMILY_KIN,
+	Q_PAST_KIN,
+	Q_PAST_USER,
+	Q_PAST_USER_EXCEPT,
+	Q_DRIFT_GET,
 	Q_N,
 };
 

@@ -14,14 +14,6 @@ static int bad_key(struct store *s, struct errbuf *err)
 	return store_fault_set(STORE_FAILED, err, "%s: not a key of 32 hex digits", s->path);
 }
 
-/* The inner query takes the latest runs by one index, and tells which of them are asked for. */
-static const char past_sql[] =
-	"SELECT jobid, submit_time, key, vars, elapsed_s, end_state, restarts, pred_candidate, pred_s, lo_s, hi_s, pred_kind,"
-	" pred_scale, hi_s > 0 AND candidate = pred_candidate, keep AND EXISTS(SELECT 1 FROM drifts d WHERE d.key IN (r.key, r.kin)"
-	" AND d.candidate = r.candidate AND r.submit_time BETWEEN d.since AND d.acted), array_job, array_task, candidate, keep FROM"
-	" (SELECT *, (?1 IS NULL OR candidate = ?1) AND elapsed_s > 0 AND submit_time >= ?2%s AS keep FROM runs"
-	" WHERE %s AND (?7 = 0 OR submit_time < ?7) ORDER BY submit_time DESC, jobid DESC LIMIT ?5) r";
-
 static void past_read(sqlite3_stmt *st, struct store_past *p)
 {
 	char end_state[24];
@@ -47,15 +39,15 @@ static void past_read(sqlite3_stmt *st, struct store_past *p)
 
 int store_past_read(struct store *s, const struct store_past_filter *f, struct store_past *out, size_t max, struct errbuf *err)
 {
-	const char *by = f->key ? "key = ?3" : f->family ? "family = ?3" : f->kin ? "kin = ?3" : "uid = ?4";
-	const char *key = f->key ? f->key : f->family ? f->family : f->kin, *kin = f->family ? f->kin : NULL;
-	const char *also = kin ? kin : f->except;
-	char sql[1024];
-	sqlite3_stmt *st;
+	enum store_query q = f->key ? Q_PAST_KEY
+			     : f->family ? (f->kin ? Q_PAST_FAMILY_KIN : Q_PAST_FAMILY)
+			     : f->kin ? Q_PAST_KIN
+			     : f->except ? Q_PAST_USER_EXCEPT : Q_PAST_USER;
+	const char *key = f->key ? f->key : f->family ? f->family : f->kin;
+	const char *also = q == Q_PAST_FAMILY_KIN ? f->kin : q == Q_PAST_USER_EXCEPT ? f->except : NULL;
+	sqlite3_stmt *st = store_stmt(s, q, err);
 	int n = 0, rv = 0;
 
-	snprintf(sql, sizeof(sql), past_sql, kin ? " AND kin = ?6" : f->except ? " AND family IS NOT ?6" : "", by);
-	st = store_prepare(s, sql, err);
 	if (!st)
 		return -1;
 	if (f->candidate)
@@ -64,10 +56,8 @@ int store_past_read(struct store *s, const struct store_past_filter *f, struct s
 	sqlite3_bind_int64(st, 4, f->uid);
 	sqlite3_bind_int64(st, 5, f->max_rows ? (int64_t)f->max_rows : STORE_PAST_WINDOW * (int64_t)max);
 	sqlite3_bind_int64(st, 7, f->before);
-	if ((key && store_bind_key(st, 3, key) < 0) || (also && store_bind_key(st, 6, also) < 0)) {
-		sqlite3_finalize(st);
+	if ((key && store_bind_key(st, 3, key) < 0) || (also && store_bind_key(st, 6, also) < 0))
 		return bad_key(s, err);
-	}
 	for (unsigned row = 0; (size_t)n < max && (rv = store_step(s, st, "cannot read past runs", err)) == 1; row++) {
 		if (!sqlite3_column_int(st, 18))
 			continue;
@@ -75,7 +65,7 @@ int store_past_read(struct store *s, const struct store_past_filter *f, struct s
 		out[n].row = row;
 		n += out[n].evidence != RUN_NO_EVIDENCE;
 	}
-	sqlite3_finalize(st);
+	sqlite3_reset(st);
 	return rv < 0 ? -1 : n;
 }
 
@@ -132,16 +122,14 @@ int store_drift_put(struct store *s, const char *key, const char *candidate, con
 
 int store_drift_get(struct store *s, const char *key, const char *candidate, struct drift *out, struct errbuf *err)
 {
-	sqlite3_stmt *st = store_prepare(s, "SELECT stage, since, acted FROM drifts WHERE key = ?1 AND candidate = ?2", err);
+	sqlite3_stmt *st = store_stmt(s, Q_DRIFT_GET, err);
 	int rv;
 
 	*out = (struct drift){DRIFT_NONE, 0, 0};
 	if (!st)
 		return -1;
-	if (store_bind_key(st, 1, key) < 0) {
-		sqlite3_finalize(st);
+	if (store_bind_key(st, 1, key) < 0)
 		return bad_key(s, err);
-	}
 	store_bind_text(st, 2, candidate);
 	rv = store_step(s, st, "cannot read a drift", err);
 	if (rv == 1) {
@@ -151,6 +139,6 @@ int store_drift_get(struct store *s, const char *key, const char *candidate, str
 		out->since = sqlite3_column_int64(st, 1);
 		out->acted = sqlite3_column_int64(st, 2);
 	}
-	sqlite3_finalize(st);
+	sqlite3_reset(st);
 	return rv;
 }

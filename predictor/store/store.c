@@ -24,6 +24,14 @@ static _Thread_local enum store_fault last_fault;
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25,"         \
 	" ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33"
 
+/* The inner query takes the latest runs by one index, and tells which of them are asked for. */
+#define PAST_RUNS(by, also)                                                                                                           \
+	"SELECT jobid, submit_time, key, vars, elapsed_s, end_state, restarts, pred_candidate, pred_s, lo_s, hi_s, pred_kind,"        \
+	" pred_scale, hi_s > 0 AND candidate = pred_candidate, keep AND EXISTS(SELECT 1 FROM drifts d WHERE d.key IN (r.key, r.kin)"  \
+	" AND d.candidate = r.candidate AND r.submit_time BETWEEN d.since AND d.acted), array_job, array_task, candidate, keep FROM" \
+	" (SELECT *, (?1 IS NULL OR candidate = ?1) AND elapsed_s > 0 AND submit_time >= ?2" also " AS keep FROM runs"                \
+	" WHERE " by " AND (?7 = 0 OR submit_time < ?7) ORDER BY submit_time DESC, jobid DESC LIMIT ?5) r"
+
 static const char *const queries[Q_N] = {
     [Q_BEGIN] = "BEGIN IMMEDIATE",
     [Q_BEGIN_READ] = "BEGIN",
@@ -96,6 +104,13 @@ static const char *const queries[Q_N] = {
     [Q_GROUP_PUT] = "INSERT OR REPLACE INTO groups VALUES(?1, ?2, ?3, ?4)",
     [Q_TRIAL_PUT] = "INSERT OR REPLACE INTO trials VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     [Q_TRIAL_GET] = "SELECT * FROM trials WHERE name = ?1",
+    [Q_PAST_KEY] = PAST_RUNS("key = ?3", ""),
+    [Q_PAST_FAMILY] = PAST_RUNS("family = ?3", ""),
+    [Q_PAST_FAMILY_KIN] = PAST_RUNS("family = ?3", " AND kin = ?6"),
+    [Q_PAST_KIN] = PAST_RUNS("kin = ?3", ""),
+    [Q_PAST_USER] = PAST_RUNS("uid = ?4", ""),
+    [Q_PAST_USER_EXCEPT] = PAST_RUNS("uid = ?4", " AND family IS NOT ?6"),
+    [Q_DRIFT_GET] = "SELECT stage, since, acted FROM drifts WHERE key = ?1 AND candidate = ?2",
 };
 
 /* ---- faults ---- */
@@ -359,9 +374,9 @@ int store_open(const char *path, unsigned flags, struct store **out, struct errb
 		return store_fault_set(STORE_FAILED, err, "%s: out of memory", path);
 	}
 	s->writable = flags & STORE_WRITE;
-	if (find_file(s, err) < 0)
+	if (!(flags & STORE_MEMORY) && find_file(s, err) < 0)
 		goto fail;
-	rc = sqlite3_open_v2(path, &s->db,
+	rc = sqlite3_open_v2(flags & STORE_MEMORY ? ":memory:" : path, &s->db,
 			     (s->writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) |
 				 SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
 			     NULL);
