@@ -33,6 +33,9 @@ extern const struct verb verb_accuracy;
 extern const struct verb verb_retrace;
 extern const struct verb verb_forget;
 
+/* on past jobs, without Slurm */
+extern const struct verb verb_replay;
+
 /* on the installation */
 extern const struct verb verb_doctor;
 extern const struct verb verb_conf;

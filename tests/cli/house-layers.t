@@ -81,9 +81,10 @@ my %may = (
     'cli/model'       => ['cli/model', 'cli/ui', 'model/inputs', 'model/induce', 'trace/read', 'common'],
     'cli/jobs'        => ['cli/jobs', 'cli/ui', (map { "expert/$_" } qw(report events engine compile lang)), 'predictor/query', 'predictor/spool', 'predictor/cluster',
                           'trace/ending', 'trace/read', 'common'],
+    'cli/replay'      => ['cli/replay', 'cli/ui', 'plugin', 'predictor/replay', 'predictor/learn', 'predictor/store', 'predictor/estimate', 'predictor/cluster', 'common'],
     'cli/accuracy'    => ['cli/accuracy', 'cli/jobs', 'cli/ui', 'common'],
     'cli/admin'       => ['cli/admin', 'cli/ui', 'common/arch', 'predictor/query', 'predictor/limits', 'predictor/store', 'predictor/spool', 'predictor/cluster', 'skelgen/runtime', 'common'],
-    'cli'             => [map { "cli/$_" } qw(admin accuracy jobs model skeleton view trace ui)],
+    'cli'             => [map { "cli/$_" } qw(admin accuracy replay jobs model skeleton view trace ui)],
 );
 
 sub slurp { open my $f, '<', $_[0] or die "$_[0]: $!"; local $/; return scalar <$f> }

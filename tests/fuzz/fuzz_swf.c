@@ -6,12 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/replay/stream.h"
 #include "tests/bench/backfill/random.c"
 #include "tests/bench/backfill/lublin.c"
 #include "tests/bench/backfill/workload.c"
 #include "tests/bench/backfill/workload_swf.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A stream can be simulated. */
+static void stream_check(const struct swf *s)
+{
+	struct stream stream;
+	struct errbuf e;
+
+	if (stream_from_swf(s, 0, &stream, &e) < 0)
+		return;
+	for (size_t i = 0; i < stream.n; i++) {
+		const struct sim_job *j = &stream.jobs[i];
+
+		if (j->run_s <= 0 || !j->nodes || j->nodes > stream.nodes || !j->request_min || j->submit_s < (i ? j[-1].submit_s : 0))
+			abort();
+	}
+	stream_free(&stream);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -38,6 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				abort();
 		workload_free(&w);
 	}
+	stream_check(&s);
 	swf_free(&back);
 	swf_free(&s);
 	free(text);

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See planner.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/replay/planner.h"
+#include "common/array.h"
+#include "common/duration.h"
+#include "common/hash_table.h"
+#include "plugin/decide.h"
+#include "predictor/cluster/cluster.h"
+#include "predictor/cluster/daemon_env.h"
+#include "predictor/learn/drift_family.h"
+#include "predictor/learn/drift_follow.h"
+#include "predictor/learn/family_follow.h"
+#include "predictor/learn/param_family_renew.h"
+#include "predictor/learn/program_renew.h"
+#include "predictor/learn/scaling_follow.h"
+#include "predictor/learn/similar_follow.h"
+#include "predictor/store/runs.h"
+
+#define NO_TRACE "the accounting has no trace of it" /* why a program has no probes here */
+
+struct last_two {
+	uint32_t uid;
+	int64_t run_s[2]; /* the latest first; 0: none */
+};
+
+struct planner {
+	struct planner_conf conf;
+	const struct sim_outcome *outcomes;
+	struct store *store; /* NULL: the plan needs none */
+	struct decide_room *room;
+	struct decide_reads reads;
+	struct places places; /* the stream's partitions */
+	struct daemon_env env;
+	struct job_comment **comment; /* of each job from its submission to its end */
+	struct plan_estimate *estimate;
+	struct last_two *last; /* a row for each user */
+	uint32_t n_last, last_room;
+	struct hash_table users;
+	char *script; /* room for a program as a script */
+	size_t script_room;
+	bool failed;
+	struct errbuf why;
+};
+
+static bool is_ours(enum plan_by by)
+{
+	return by == PLAN_SIMILAR || by == PLAN_PRECEDENT || by == PLAN_BOTH;
+}
+
+/* ---- life ---- */
+
+/* Partitions are open, and have the OverTimeLimit that was given. Their DefaultTime is the request of jobs without one. */
+static int places_make(struct planner *p, struct errbuf *err)
+{
+	const struct stream *s = p->conf.stream;
+	const char *before = NULL;
+	size_t room = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const char *name = s->about[i].partition;
+		struct place_partition *part;
+
+		if (name == before || !*name || places_partition(&p->places, name))
+			continue;
+		before = name; /* equal texts are one pointer */
+		if (ARRAY_ROOM_ZEROED(p->places.partitions, room, p->places.n_partitions + 1) < 0)
+			return err_set(err, "no memory for partitions");
+		part = &p->places.partitions[p->places.n_partitions++];
+		snprintf(part->name, sizeof(part->name), "%s", name);
+		part->open = true;
+		part->default_min = s->default_min;
+		part->max_min = DURATION_UNLIMITED;
+		part->overtime_min = p->conf.overtime_min;
+	}
+	return 0;
+}
+
+static int planner_fill(struct planner *p, struct errbuf *err)
+{
+	size_t n = p->conf.stream->n;
+
+	if (!is_ours(p->conf.by))
+		return 0;
+	p->comment = calloc(n, sizeof(struct job_comment *));
+	p->estimate = calloc(n, sizeof(*p->estimate));
+	p->room = decide_room_create();
+	if (!p->comment || !p->estimate || !p->room)
+		return err_set(err, "no memory for %zu jobs", n);
+	p->reads = decide_reads_store;
+	p->reads.trial = NULL; /* nothing is traced, so no trace can harm */
+	if (places_make(p, err) < 0 || store_open("(replay)", STORE_WRITE | STORE_MEMORY, &p->store, err) < 0)
+		return -1;
+	p->env = (struct daemon_env){.conf = p->conf.conf, .store = p->store};
+	return 0;
+}
+
+int planner_create(const struct planner_conf *conf, const struct sim_outcome *outcomes, struct planner **out, struct errbuf *err)
+{
+	struct planner *p = calloc(1, sizeof(*p));
+
+	*out = NULL;
+	if (!p)
+		return err_set(err, "no memory for a plan");
+	p->conf = *conf;
+	p->outcomes = outcomes;
+	if (planner_fill(p, err) < 0) {
+		planner_destroy(p);
+		return -1;
+	}
+	*out = p;
+	return 0;
+}
+
+void planner_destroy(struct planner *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; p->comment && i < p->conf.stream->n; i++)
+		free(p->comment[i]);
+	free(p->comment);
+	free(p->estimate);
+	free(p->last);
+	free(p->script);
+	hash_table_free(&p->users);
+	places_free(&p->places);
+	decide_room_destroy(p->room);
+	store_close(p->store);
+	free(p);
+}
+
+static void fail(struct planner *p, const struct errbuf *why)
+{
+	if (!p->failed)
+		p->why = *why;
+	p->failed = true;
+}
+
+int planner_fault(const struct planner *p, struct errbuf *err)
+{
+	if (!p->failed)
+		return 0;
+	*err = p->why;
+	return -1;
+}
+
+const struct plan_estimate *planner_estimates(const struct planner *p)
+{
+	return p->estimate;
+}
+
+/* ---- users ---- */
+
+static struct last_two *last_two_of(struct planner *p, uint32_t uid)
+{
+	uint64_t hash = uid * UINT64_C(0x9e3779b97f4a7c15); /* Fibonacci hashing (Knuth, TAOCP 3, 6.4) */
+	uint32_t at, i;
+
+	HASH_TABLE_FOR_EACH(&p->users, hash, at, i)
+		if (p->last[i].uid == uid)
+			return &p->last[i];
+	if (ARRAY_ROOM(p->last, p->last_room, p->n_last + 1) < 0 || hash_table_add(&p->users, hash, p->n_last) < 0)
+		return NULL;
+	p->last[p->n_last] = (struct last_two){.uid = uid};
+	return &p->last[p->n_last++];
+}
+
+/* ---- submission ---- */
+
+static const struct sim_job *sim_job_of(const struct planner *p, size_t job)
+{
+	return &p->conf.stream->jobs[job];
+}
+
+/* Time on the clock of the store, which is above 0. */
+static int64_t store_time(const struct planner *p, int64_t sim_s)
+{
+	return p->conf.stream->first_s + 1 + sim_s;
+}
+
+/* The limit that a job of this expected time gets by the rule of precedentd. */
+static void plan_limit(const struct planner *p, size_t job, double seconds, struct sim_plan *plan)
+{
+	uint32_t asked = sim_job_of(p, job)->request_min, limit = places_limit_min(p->conf.conf, seconds);
+
+	plan->limit_s = (int64_t)(limit < asked ? limit : asked) * 60;
+}
+
+static void plan_last_two(struct planner *p, size_t job, struct sim_plan *plan)
+{
+	const struct last_two *l = last_two_of(p, p->conf.stream->about[job].uid);
+
+	if (l && l->run_s[1])
+		plan_limit(p, job, (double)(l->run_s[0] + l->run_s[1]) / 2, plan);
+}
+
+static void plan_perfect(const struct planner *p, size_t job, struct sim_plan *plan)
+{
+	const struct sim_job *j = sim_job_of(p, job);
+	int64_t most = (int64_t)j->request_min * 60;
+
+	plan->limit_s = j->run_s < most ? j->run_s : most;
+	plan->fixed = true;
+}
+
+/* The program as a script: what is not known of it is equal for equal programs. */
+static const char *script_of(struct planner *p, const char *program)
+{
+	static const char head[] = "#!/bin/sh\n";
+	size_t len = strlen(program);
+
+	if (!*program || ARRAY_ROOM(p->script, p->script_room, sizeof(head) + len + 1) < 0)
+		return NULL;
+	memcpy(p->script, head, sizeof(head) - 1);
+	for (size_t i = 0; i < len; i++)
+		p->script[sizeof(head) - 1 + i] = program[i] == '\n' ? ' ' : program[i];
+	memcpy(p->script + sizeof(head) - 1 + len, "\n", 2);
+	return p->script;
+}
+
+/* A program that is met for the first time. precedentd would have it traced; here its own runs have to do. */
+static int program_meet(struct planner *p, const struct stream_job *j, const struct decision *d, int64_t now, struct errbuf *err)
+{
+	struct store_program program = {.uid = j->uid, .state = PROGRAM_FAILED, .source_job = j->jobid, .created = now, .updated = now};
+
+	if (d->act != ACT_TRACE)
+		return 0;
+	memcpy(program.key, d->id.key, sizeof(program.key));
+	memcpy(program.family, d->id.family, sizeof(program.family));
+	snprintf(program.name, sizeof(program.name), "%s", j->name);
+	strcpy(program.reason, NO_TRACE);
+	return store_program_put(p->store, &program, err);
+}
+
+/* Of an estimate by the program's own runs or by others'. */
+static int source_of(struct planner *p, const struct job_comment *c, enum plan_source *source, struct errbuf *err)
+{
+	static struct store_lookup known;
+	int rc = store_lookup(p->store, c->key, &known, err);
+
+	*source = SOURCE_MODEL;
+	for (unsigned i = 0; rc > 0 && i < known.n_estimates; i++)
+		if (!strcmp(known.estimates[i].candidate, c->candidate) && known.estimates[i].e.kind == ESTIMATE_HISTORY)
+			*source = SOURCE_RUNS;
+	return rc < 0 ? -1 : 0;
+}
+
+static int estimate_note(struct planner *p, size_t job, const struct job_comment *c, struct errbuf *err)
+{
+	struct plan_estimate *e = &p->estimate[job];
+	char rung[16];
+
+	e->source = SOURCE_NONE;
+	if (c->act == ACT_PREDICT && c->pred_s > 0) {
+		*e = (struct plan_estimate){(float)c->pred_s, (float)c->lo_s, (float)c->hi_s, SOURCE_NONE};
+		return source_of(p, c, &e->source, err);
+	}
+	if (sscanf(c->similar, "%15[a-z]/%f/%f/%f", rung, &e->mean_s, &e->lo_s, &e->hi_s) != 4)
+		return 0;
+	for (unsigned r = 0; r < LADDER_RUNGS; r++)
+		if (!strcmp(rung, ladder_rung_name((enum ladder_rung)r)))
+			e->source = (enum plan_source)(SOURCE_SIMILAR + r);
+	return 0;
+}
+
+static int job_decide(struct planner *p, size_t job, int64_t now, struct decision *out, struct errbuf *err)
+{
+	const struct stream_job *j = &p->conf.stream->about[job];
+	char task[16];
+	const struct decide_input in = {
+		.uid = j->uid,
+		.script = p->conf.by == PLAN_SIMILAR ? NULL : script_of(p, j->program),
+		.work_dir = j->work_dir,
+		.name = j->name,
+		.command = j->command,
+		.partition = j->partition,
+		.account = j->account,
+		.layout = {.nodes_min = j->nodes, .nodes_max = j->nodes},
+		.time_limit_min = j->requested ? sim_job_of(p, job)->request_min : DURATION_UNSET,
+		.time_min_min = DURATION_UNSET,
+		.array = j->array_job != 0,
+		.array_inx = j->array_job ? task : NULL,
+		.now = now,
+	};
+	const struct decide_source src = {
+		.reads = &p->reads,
+		.store = p->store,
+		.room = p->room,
+		.heartbeat = now,
+		.places = &p->places,
+		.soft_works = true,
+	};
+
+	snprintf(task, sizeof(task), "%u", j->array_task);
+	return decide(&in, p->conf.conf, &src, out, err);
+}
+
+static void plan_precedent(struct planner *p, size_t job, int64_t now, struct sim_plan *plan)
+{
+	uint32_t asked = sim_job_of(p, job)->request_min;
+	static struct decision d;
+	struct errbuf err;
+	struct job_comment *c = malloc(sizeof(*c));
+
+	if (!c) {
+		err_set(&err, "no memory for job %zu", job);
+		fail(p, &err);
+		return;
+	}
+	p->comment[job] = c;
+	comment_init(c);
+	if (job_decide(p, job, now, &d, &err) < 0 || program_meet(p, &p->conf.stream->about[job], &d, now, &err) < 0 ||
+	    estimate_note(p, job, &d.comment, &err) < 0) {
+		fail(p, &err);
+		return;
+	}
+	*c = d.comment;
+	if (p->conf.by != PLAN_SIMILAR && d.wish.limit_min < asked)
+		plan->limit_s = (int64_t)d.wish.limit_min * 60;
+	else if (p->conf.by != PLAN_PRECEDENT && p->estimate[job].source >= SOURCE_SIMILAR && p->estimate[job].source != SOURCE_NONE)
+		plan_limit(p, job, p->estimate[job].mean_s, plan);
+	if (plan->limit_s < (int64_t)asked * 60)
+		c->limit_min = (uint32_t)(plan->limit_s / 60);
+}
+
+static void submitted(void *arg, size_t job, int64_t now, struct sim_plan *plan)
+{
+	struct planner *p = arg;
+
+	if (p->failed)
+		return;
+	if (p->conf.by == PLAN_PERFECT)
+		plan_perfect(p, job, plan);
+	else if (p->conf.by == PLAN_LAST_TWO)
+		plan_last_two(p, job, plan);
+	else if (is_ours(p->conf.by))
+		plan_precedent(p, job, store_time(p, now), plan);
+}
+
+/* ---- end ---- */
+
+/* As precedentd's row of the run. */
+static void run_fill(const struct planner *p, size_t job, const struct job_comment *c, struct store_run *r)
+{
+	const struct stream_job *j = &p->conf.stream->about[job];
+	const struct sim_outcome *o = &p->outcomes[job];
+
+	*r = (struct store_run){
+		.jobid = j->jobid,
+		.submit_time = store_time(p, sim_job_of(p, job)->submit_s),
+		.uid = j->uid,
+		.act = c->act == ACT_TRACE ? ACT_OBSERVE : c->act,
+		.mode = c->mode,
+		.pred_s = c->pred_s,
+		.lo_s = c->lo_s,
+		.hi_s = c->hi_s,
+		.user_limit_min = sim_job_of(p, job)->request_min,
+		.limit_min = c->limit_min,
+		.nodes = j->nodes,
+		.start_time = store_time(p, o->start_s),
+		.end_time = store_time(p, o->end_s),
+		.elapsed_s = (double)(o->end_s - o->start_s),
+		.array_job = j->array_job,
+		.array_task = j->array_task,
+		.pred_kind = -1,
+		.pred_scale = 1,
+	};
+	memcpy(r->key, c->key, sizeof(r->key));
+	memcpy(r->family, c->family, sizeof(r->family));
+	memcpy(r->kin, c->kin, sizeof(r->kin));
+	memcpy(r->vars, c->vars, sizeof(r->vars));
+	memcpy(r->pred_candidate, c->candidate, sizeof(r->pred_candidate));
+	memcpy(r->similar, c->similar, sizeof(r->similar));
+	snprintf(r->name, sizeof(r->name), "%s", j->name);
+	snprintf(r->partition, sizeof(r->partition), "%s", j->partition);
+	snprintf(r->end_state, sizeof(r->end_state), "%s", o->killed_by_us || o->killed_by_user ? "TIMEOUT" : j->state);
+	cluster_candidate_name(p->conf.conf, r->partition, "", r->candidate, sizeof(r->candidate));
+}
+
+/* The learners of run_learn in predictor/follow/follow.c. Without probes a drift has none to renew. */
+static int run_learn(struct ended_run *r, struct errbuf *err)
+{
+	struct drift_found found;
+	int rc = drift_follow(r, &found, err);
+
+	if (rc > 0)
+		rc = drift_act(r, &found, false, err);
+	if (rc < 0 || drift_family_follow(r, err) < 0 || program_renew(r, err) < 0)
+		return -1;
+	if (!ended_run_is_evidence(r))
+		return 0;
+	return family_follow(r, err) < 0 || scaling_follow(r, err) < 0 || param_family_renew(r, err) < 0 ? -1 : 0;
+}
+
+/* What only groups of similar runs remember needs no row. */
+static int run_end(struct planner *p, size_t job, int64_t now, struct errbuf *err)
+{
+	const struct job_comment *c = p->comment[job];
+	struct store_run row;
+	struct ended_run r = {.env = &p->env, .row = &row, .now = now};
+	int rc;
+
+	run_fill(p, job, c, &row);
+	if (store_begin(p->store, err) < 0)
+		return -1;
+	rc = similar_follow(&r, c, err);
+	if (rc == 0 && row.key[0])
+		rc = store_run_put(p->store, &row, err) < 0 ? -1 : run_learn(&r, err);
+	ended_run_forget(&r);
+	if (rc < 0) {
+		store_rollback(p->store);
+		return -1;
+	}
+	return store_commit(p->store, err);
+}
+
+static void ended(void *arg, size_t job, int64_t now)
+{
+	struct planner *p = arg;
+	const struct sim_outcome *o = &p->outcomes[job];
+	struct errbuf err;
+
+	if (p->failed)
+		return;
+	if (p->conf.by == PLAN_LAST_TWO) {
+		struct last_two *l = last_two_of(p, p->conf.stream->about[job].uid);
+
+		if (l) {
+			l->run_s[1] = l->run_s[0];
+			l->run_s[0] = o->end_s - o->start_s;
+		}
+	} else if (is_ours(p->conf.by)) {
+		if (run_end(p, job, store_time(p, now), &err) < 0)
+			fail(p, &err);
+		free(p->comment[job]);
+		p->comment[job] = NULL;
+	}
+}
+
+struct sim_predictor planner_callbacks(struct planner *p)
+{
+	return (struct sim_predictor){p, submitted, ended};
+}

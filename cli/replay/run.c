@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Simulates a stream once for each way to plan: see replay.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/replay/replay.h"
+#include "cli/ui/util.h"
+
+static const char *const plans[PLAN_WAYS][2] = {
+	[PLAN_REQUEST] = {"request", "the users' requests"},
+	[PLAN_LAST_TWO] = {"last-two", "last two runs of the user"},
+	[PLAN_SIMILAR] = {"similar", "similar runs"},
+	[PLAN_PRECEDENT] = {"precedent", "Precedent, as it sets limits"},
+	[PLAN_BOTH] = {"both", "Precedent, else similar runs"},
+	[PLAN_PERFECT] = {"perfect", "perfect knowledge"},
+};
+static const char *const sources[SOURCES][2] = {
+	[SOURCE_RUNS] = {"runs", "runs of the same job"},
+	[SOURCE_MODEL] = {"model", "runs with other numbers"},
+	[SOURCE_SIMILAR + LADDER_COMMAND] = {"similar-command", "similar: same command"},
+	[SOURCE_SIMILAR + LADDER_NAME] = {"similar-name", "similar: same name"},
+	[SOURCE_SIMILAR + LADDER_SHAPE] = {"similar-shape", "similar: same size and request"},
+	[SOURCE_SIMILAR + LADDER_USER] = {"similar-user", "similar: same user"},
+	[SOURCE_SIMILAR + LADDER_ACCOUNT] = {"similar-account", "similar: same account"},
+	[SOURCE_NONE] = {"none", "none"},
+};
+
+const char *plan_name(enum plan_by by)
+{
+	return plans[by][0];
+}
+
+const char *plan_title(enum plan_by by)
+{
+	return plans[by][1];
+}
+
+const char *source_name(enum plan_source source)
+{
+	return sources[source][0];
+}
+
+const char *source_title(enum plan_source source)
+{
+	return sources[source][1];
+}
+
+double replay_change(double value, double request)
+{
+	return request > 0 ? value / request - 1 : NAN;
+}
+
+/* ---- estimates ---- */
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), ascending);
+	return !n ? 0 : n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/* Did it end by itself? Then the simulated time is the whole time. */
+static bool is_whole(const struct stream_job *j, const struct sim_outcome *o)
+{
+	return !o->killed_by_us && !o->killed_by_user && (!strcmp(j->state, "COMPLETED") || !strcmp(j->state, "FAILED"));
+}
+
+/* Jobs of one source, or of all with an estimate (SOURCES). */
+static int source_judge(const struct stream *s, const struct plan_estimate *e, const struct sim_outcome *o, unsigned source,
+			struct replay_source *out)
+{
+	size_t first = (size_t)(MEASURE_WARM_UP * (double)s->n);
+	double *error = calloc(2 * s->n + 1, sizeof(*error)), *width = error + s->n;
+
+	*out = (struct replay_source){0};
+	if (!error)
+		return -1;
+	for (size_t i = first; i < s->n; i++) {
+		double run = (double)(o[i].end_s - o[i].start_s);
+
+		if (source == SOURCES ? e[i].source == SOURCE_NONE : e[i].source != source)
+			continue;
+		if (source != SOURCE_NONE)
+			width[out->jobs] = (double)e[i].hi_s / e[i].lo_s;
+		out->jobs++;
+		if (source == SOURCE_NONE || !is_whole(&s->about[i], &o[i]))
+			continue;
+		out->inside += run >= e[i].lo_s && run <= e[i].hi_s;
+		error[out->judged++] = fabs(e[i].mean_s - run) / run;
+	}
+	out->error = median(error, out->judged);
+	out->width = source == SOURCE_NONE ? 0 : median(width, out->jobs);
+	free(error);
+	return 0;
+}
+
+static int sources_judge(const struct stream *s, const struct plan_estimate *e, const struct sim_outcome *o, struct replay *out,
+			 struct errbuf *err)
+{
+	int rv = source_judge(s, e, o, SOURCES, &out->all);
+
+	for (unsigned i = 0; i < SOURCES && rv == 0; i++)
+		rv = source_judge(s, e, o, i, &out->source[i]);
+	return rv < 0 ? err_set(err, "no memory for %zu jobs", s->n) : 0;
+}
+
+/* ---- one way ---- */
+
+static void hours_count(const struct stream *s, const struct sim_outcome *o, enum plan_by by, struct replay *out)
+{
+	struct replay_row *row = &out->row[by];
+
+	for (size_t i = s->n - out->counted; i < s->n; i++) {
+		double hours = s->jobs[i].nodes / 3600.0;
+
+		row->set_h += hours * (double)o[i].limit_s;
+		row->limited += o[i].limit_s < (int64_t)s->jobs[i].request_min * 60;
+		if (by != PLAN_REQUEST)
+			continue;
+		out->requested_h += hours * s->jobs[i].request_min * 60;
+		out->used_h += hours * (double)(o[i].end_s - o[i].start_s);
+	}
+}
+
+static int way_run(const struct replay_conf *conf, const struct stream *s, enum plan_by by, struct replay *out, struct errbuf *err)
+{
+	const struct planner_conf plan = {conf->conf, s, (uint32_t)(conf->sim.overtime_s / 60), by};
+	struct sim_outcome *outcomes = calloc(s->n, sizeof(*outcomes));
+	struct replay_row *row = &out->row[by];
+	struct sim_conf sim = conf->sim;
+	struct planner *p = NULL;
+	struct sim_predictor callbacks;
+	int rv = -1;
+
+	sim.nodes = s->nodes;
+	sim.never_late = by == PLAN_REQUEST || (by == PLAN_PERFECT && sim.guard != SIM_OVERTIME);
+	if (!outcomes) {
+		err_set(err, "no memory for %zu jobs", s->n);
+		goto out;
+	}
+	if (planner_create(&plan, outcomes, &p, err) < 0)
+		goto out;
+	callbacks = planner_callbacks(p);
+	if (sim_run(&sim, s->jobs, s->n, &callbacks, outcomes, &row->totals, err) < 0 || planner_fault(p, err) < 0 ||
+	    measure_run(&(struct measure_of){s->jobs, s->n, s->nodes}, outcomes, &row->m, err) < 0)
+		goto out;
+	out->counted = row->m.jobs;
+	hours_count(s, outcomes, by, out);
+	rv = by == PLAN_PRECEDENT ? sources_judge(s, planner_estimates(p), outcomes, out, err) : 0;
+out:
+	planner_destroy(p);
+	free(outcomes);
+	return rv;
+}
+
+int replay_simulate(const struct replay_conf *conf, const struct stream *stream, struct replay *out, struct errbuf *err)
+{
+	double start = cli_now();
+
+	*out = (struct replay){0};
+	for (unsigned by = 0; by < PLAN_WAYS; by++) {
+		if (conf->progress)
+			conf->progress(by, PLAN_WAYS);
+		if (way_run(conf, stream, (enum plan_by)by, out, err) < 0)
+			return -1;
+	}
+	if (conf->progress)
+		conf->progress(1, 1);
+	out->seconds = cli_now() - start;
+	return 0;
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# precedent replay: past jobs through the decisions of Precedent and a simulation of the scheduler. What is known of small streams
+# is compared with sums made here; wrong input is told in one line.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Cli;
+use JSON::PP qw(decode_json);
+use List::Util qw(sum);
+use Test::More;
+
+my @columns = qw(JobID User Account Partition JobName Submit Start End Elapsed Timelimit NNodes NCPUS State WorkDir SubmitLine);
+my $begin = 1_750_000_000;
+
+sub clock { my ($s) = @_; return sprintf '%02d:%02d:%02d', $s / 3600, $s / 60 % 60, $s % 60 }
+
+# Jobs as hashes, as sacct prints them.
+sub sacct_file {
+	my ($name, @jobs) = @_;
+	my $id = 0;
+	my @lines = map {
+		my %j = (JobID => ++$id, User => 'ann', Account => 'phys', Partition => 'batch', JobName => 'job', WorkDir => '/home/ann',
+			Timelimit => '01:00:00', NNodes => 2, NCPUS => 8, State => 'COMPLETED', %$_);
+		@j{qw(Start End Elapsed)} = ($j{Submit}, $j{Submit} + $j{run}, clock($j{run}));
+		join('|', map { $_ // '' } @j{@columns}) . "\n";
+	} @jobs;
+	spew($name, join('|', @columns) . "\n" . join('', @lines));
+	return @jobs;
+}
+
+sub replayed {
+	my ($title, @arguments) = @_;
+	my $r = precedent('replay', '--json', @arguments);
+	is($r->{rc}, 0, "$title: it succeeds") or diag $r->{err};
+	my $json = eval { decode_json($r->{out}) } // {};
+	$json->{plan}{ $_->{planned_by} } = $_ for @{ $json->{plans} };
+	$json->{by}{ $_->{source} } = $_ for @{ $json->{sources} };
+	return $json;
+}
+
+# What holds of every stream.
+sub sound {
+	my ($title, $json) = @_;
+	is(sum(map { $_->{jobs} } @{ $json->{sources} }), $json->{counted}, "$title: each counted job has one source");
+	is_deeply([map { $_->{killed_by_us} } @{ $json->{plans} }], [(0) x 6], '... no job is ended before the limit of its user');
+	cmp_ok(abs($json->{plan}{request}{set_hours} - $json->{requested_hours}), '<', 1e-6, '... requests are planned as they are');
+	return;
+}
+
+# One program of two nodes that takes 600 s and asks an hour, a hundred times, on a machine of two nodes.
+sacct_file('alike', map { { Submit => $begin + 700 * $_, run => 600, SubmitLine => 'sbatch melt.sh 4' } } 0 .. 99);
+my $json = replayed('runs alike', '--sacct', 'alike');
+sound('runs alike', $json);
+is("$json->{size} $json->{unit}", '8 processors', 'the size is what was in use at once');
+is($json->{counted}, 90, 'the first tenth is not counted');
+is($json->{by}{runs}{jobs}, 90, 'all have estimates from runs of the same job');
+is($json->{by}{runs}{inside}, 90, '... the run time is within the interval');
+cmp_ok($json->{by}{runs}{median_error}, '<', 0.001, '... and the error is none');
+cmp_ok(abs($json->{used_hours} - 90 * 8 * 600 / 3600), '<', 1e-6, 'used: as summed here');
+cmp_ok(abs($json->{requested_hours} - 90 * 8), '<', 1e-6, 'requested: as summed here');
+cmp_ok(abs($json->{plan}{perfect}{set_hours} - $json->{used_hours}), '<', 1e-6, 'perfect knowledge sets what is used');
+is($json->{plan}{precedent}{limited}, 90, 'Precedent limits all');
+cmp_ok($json->{plan}{precedent}{set_hours}, '>=', 1.15 * $json->{used_hours}, '... with the margin');
+cmp_ok($json->{plan}{precedent}{set_hours}, '<', 1.5 * $json->{used_hours}, '... and not much more');
+is($json->{plan}{$_}{wait_s}, 0, "$_: nobody waits") for sort keys %{ $json->{plan} };
+
+# Nothing of the future is known: all are submitted before the first has ended.
+sacct_file('at once', map { { Submit => $begin, run => 600, SubmitLine => 'sbatch melt.sh 4' } } 1 .. 40);
+$json = replayed('at once', '--sacct', 'at once');
+sound('at once', $json);
+is($json->{by}{none}{jobs}, $json->{counted}, 'no job has an estimate');
+is($json->{plan}{$_}{limited}, 0, "$_: no limit") for qw(last-two similar precedent both);
+
+# Without a script or a command the ladder of similar runs is what there is: same name in the same directory.
+sacct_file('names', map { { Submit => $begin + 700 * $_, run => 600 + $_ % 3 } } 0 .. 99);
+$json = replayed('names', '--sacct', 'names', '--nodes', 2);
+sound('names', $json);
+is($json->{by}{'similar-name'}{jobs}, 90, 'similar runs by name');
+is($json->{plan}{precedent}{limited}, 0, 'by which Precedent sets no limit');
+cmp_ok($json->{plan}{similar}{limited}, '>', 80, 'but the simulation can plan with them');
+
+# A short job fits into a gap before a large one if its limit is known: three kinds of jobs on four nodes, over and over.
+sub gaps {
+	my ($n) = @_;
+	return map {
+		my $t = $begin + 3000 * $_;
+		({ Submit => $t, run => 1800, NNodes => 3, NCPUS => 12, SubmitLine => 'sbatch long.sh', Timelimit => '00:31:00' },
+		 { Submit => $t + 1, run => 300, NNodes => 4, NCPUS => 16, SubmitLine => 'sbatch wide.sh', Timelimit => '00:06:00', User => 'bob' },
+		 { Submit => $t + 2, run => 600, NNodes => 1, NCPUS => 4, SubmitLine => 'sbatch small.sh', Timelimit => '10:00:00', User => 'cid' });
+	} 0 .. $n - 1;
+}
+sacct_file('gaps', gaps(40));
+for my $guard (qw(soft raise)) {
+	$json = replayed("gaps, $guard", '--sacct', 'gaps', '--guard', $guard, '--nodes', 4);
+	sound("gaps, $guard", $json);
+	# by request small.sh waits for wide.sh: 2100 - 2 s; wide.sh waits for long.sh: 1799 s
+	cmp_ok(abs($json->{plan}{request}{wait_s} - (1799 + 2098) / 3), '<', 1, "$guard: waits by request, by hand");
+	cmp_ok(abs($json->{plan}{$_}{wait_s} - 1799 / 3), '<', 1, "$guard: $_: the small job fills the gap") for qw(precedent both perfect);
+}
+$json = replayed('gaps, overtime', '--sacct', 'gaps', '--guard', 'overtime', '--overtime', 60, '--nodes', 4);
+sound('gaps, overtime', $json);
+cmp_ok(abs($json->{plan}{precedent}{wait_s} - (1799 + 2098) / 3), '<', 1, 'overtime: a limit of nine hours does not fill the gap');
+
+# Limits of users end jobs, and nothing else does.
+sacct_file('timeouts', map { { Submit => $begin + 4000 * $_, run => $_ % 2 ? 3600 : 900, State => $_ % 2 ? 'TIMEOUT' : 'COMPLETED',
+	SubmitLine => 'sbatch twice.sh' } } 0 .. 59);
+for my $guard (qw(soft overtime raise)) {
+	$json = replayed("timeouts, $guard", '--sacct', 'timeouts', '--guard', $guard);
+	sound("timeouts, $guard", $json);
+	is($json->{plan}{$_}{killed_at_own_request}, 30, "$guard, $_: ended by their own limits") for qw(request last-two precedent both perfect);
+}
+
+# A log: number, submit, wait, run, processors, -, -, asked, request, -, status, user, group, executable, queue, partition, -, -
+spew('log.swf', "; MaxProcs: 8\n" . join '', map { join(' ', $_, 700 * $_, 0, 600, 8, -1, -1, 8, 3600, -1, 1, 1, 1, 5, 1, -1, -1, -1) . "\n" } 1 .. 100);
+$json = replayed('a log', '--swf', 'log.swf');
+sound('a log', $json);
+is($json->{by}{runs}{jobs}, 90, 'estimates by the executable');
+$json = replayed('a log, twice as loaded', '--swf', 'log.swf', '--load', 2 * $json->{load});
+cmp_ok($json->{plan}{request}{wait_s}, '>', 0, 'jobs wait then');
+
+my $r = precedent('replay', '--swf', 'log.swf');
+is($r->{rc}, 0, 'for people');
+like($r->{out}, qr/^log\.swf: 100 jobs in 0\.8 days on 8 processors, load 0\.8\d\n/, 'the stream');
+like($r->{out}, qr/^  runs of the same job +90 +100\.0 % /m, 'the sources');
+like($r->{out}, qr/^  perfect knowledge +0\.0 /m, 'the plans');
+
+sub refused {
+	my ($rc, $pattern, @arguments) = @_;
+	my $told = precedent('replay', @arguments);
+	is($told->{rc}, $rc, "replay @arguments: exit code $rc");
+	like($told->{err}, qr/\Aprecedent[^\n]*$pattern[^\n]*\n\z/, '... one line that says why');
+	return;
+}
+spew('empty', '');
+spew('no.swf', "1 2 3\n");
+spew('unsized.swf', "1 0 0 600 8 -1 -1 8 3600 -1 1 1 1 5 1 -1 -1 -1\n");
+refused(2, 'no file named');
+refused(2, 'not both', '--sacct', 'alike', '--swf', 'log.swf');
+refused(1, 'nowhere: No such file', '--sacct', 'nowhere');
+refused(1, 'nowhere: No such file', '--swf', 'nowhere');
+refused(1, 'empty: is empty or no text', '--sacct', 'empty');
+refused(1, 'unsized.swf: no MaxProcs or MaxNodes in it', '--swf', 'unsized.swf');
+refused(1, 'fits on 4 processors', '--swf', 'log.swf', '--nodes', 4);
+refused(2, '--guard', '--swf', 'log.swf', '--guard', 'none');
+$r = precedent('replay', '--swf', 'no.swf');
+is($r->{rc}, 1, 'a log without a job');
+like($r->{err}, qr/^precedent: no\.swf:1: 3 fields instead of 18\nprecedent: no\.swf: no jobs in it\n\z/, '... the line and the reason');
+
+done_testing;
