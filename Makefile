@@ -153,7 +153,7 @@ $(B)/obj/%.o: %.c | $(GEN)
 
 # The pages' files are inside the program.
 $(B)/obj/trace/view/assets.o: $(wildcard trace/view/*.html trace/view/*.css trace/view/*.js)
-$(B)/obj/cli/accuracy/accuracy_page.o: cli/accuracy/accuracy.css
+$(B)/obj/cli/ui/page.o: cli/ui/page.css
 
 $(B)/locale/%/LC_MESSAGES/precedent.mo: po/%.po
 	@mkdir -p $(@D)

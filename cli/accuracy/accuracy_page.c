@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * precedent accuracy --html: one page without scripts that loads nothing, so that it can be mailed, kept and printed. All
- * text of the store is escaped (svg_text), and the page's policy lets nothing run in any case.
+ * precedent accuracy --html: a page of figures (cli/ui/page.h). All text of the store is escaped (svg_text).
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
 
 #include "cli/accuracy/accuracy.h"
 #include "cli/accuracy/accuracy_plots.h"
 #include "cli/jobs/query_print.h"
+#include "cli/ui/page.h"
 #include "cli/ui/svg.h"
 #include "cli/ui/util.h"
-
-/* The style sheet, as it is in this directory; the assembler reads it from the top of the source tree. */
-extern const char accuracy_css[] __attribute__((visibility("hidden")));
-__asm__(".pushsection .rodata\n.hidden accuracy_css\n.global accuracy_css\naccuracy_css:\n.incbin \"cli/accuracy/accuracy.css\"\n.byte 0\n.popsection\n");
 
 static const char *plural(double n)
 {
@@ -37,23 +30,11 @@ static const char *date_text(double when, char *out, size_t size)
 
 static int head_put(FILE *out, const json_t *answer)
 {
-	unsigned char seed[16];
-	char nonce[33], first[16], last[16], now[32];
+	char first[16], last[16], now[32];
 	const json_t *all = json_object_get(answer, "all");
 
-	if (getrandom(seed, sizeof(seed), 0) != sizeof(seed))
-		return cli_fail("no random numbers: %s", strerror(errno));
-	for (size_t i = 0; i < sizeof(seed); i++)
-		snprintf(nonce + 2 * i, 3, "%02x", seed[i]);
-	fprintf(out,
-		"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'nonce-%s'; img-src data:; "
-		"base-uri 'none'; form-action 'none'\">\n"
-		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-		"<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
-		"<title>How good the predictions were - Precedent</title>\n<link rel=\"icon\" href=\"data:,\">\n"
-		"<style nonce=\"%s\">\n%s</style>\n</head>\n<body>\n<main>\n<h1>How good the predictions of walltimes were</h1>\n",
-		nonce, nonce, accuracy_css);
+	if (page_begin(out, "How good the predictions were", "How good the predictions of walltimes were"))
+		return 1;
 	fprintf(out, "<p class=\"dim\">%.0f predicted run%s%s, submitted %s to %s: %.0f user%s, %.0f famil%s of jobs, %.0f partition%s. As of %s.</p>\n",
 		jnum(all, "n"), plural(jnum(all, "n")), json_is_true(json_object_get(answer, "cut")) ? " (the latest of more)" : "",
 		date_text(jnum(answer, "first"), first, sizeof(first)), date_text(jnum(answer, "last"), last, sizeof(last)),
@@ -65,18 +46,6 @@ static int head_put(FILE *out, const json_t *answer)
 
 /* ---- the figures that matter ---- */
 
-static void tile(FILE *out, const char *what, const char *class, const char *value, const char *more)
-{
-	fprintf(out, "<div><dt>%s</dt><dd%s%s%s>%s</dd><dd>", what, *class ? " class=\"" : "", class, *class ? "\"" : "", value);
-	for (; *more; more++) { /* a number stays with its sign */
-		if (!strncmp(more, " %", 2))
-			fputs("&nbsp;", out);
-		else
-			putc(*more, out);
-	}
-	fputs("</dd></div>\n", out);
-}
-
 static void tiles_put(FILE *out, const json_t *all)
 {
 	const json_t *base = json_object_get(all, "baselines");
@@ -87,43 +56,29 @@ static void tiles_put(FILE *out, const json_t *all)
 	snprintf(more, sizeof(more), "the user's last two runs: %s; requests: %s",
 		 accuracy_percent(jnum(json_object_get(base, "last_two_user"), "median_error"), a, sizeof(a)),
 		 accuracy_percent(jnum(json_object_get(base, "request"), "median_error"), b, sizeof(b)));
-	tile(out, "Median error", "", accuracy_percent(jnum(all, "median_error"), a, sizeof(a)), more);
+	page_tile(out, "Median error", "", accuracy_percent(jnum(all, "median_error"), a, sizeof(a)), more);
 	snprintf(more, sizeof(more), "the worst: %s, job %.0f", accuracy_percent(jnum(all, "worst_error"), b, sizeof(b)),
 		 jnum(all, "worst_job"));
-	tile(out, "Nine in ten within", "", accuracy_percent(jnum(all, "p90_error"), a, sizeof(a)), more);
+	page_tile(out, "Nine in ten within", "", accuracy_percent(jnum(all, "p90_error"), a, sizeof(a)), more);
 	snprintf(more, sizeof(more), "%.0f ran longer than its upper bound, %.0f shorter than its lower", jnum(all, "under"),
 		 jnum(all, "below"));
-	tile(out, "Inside the interval", "", accuracy_percent(jnum(all, "inside") / n, a, sizeof(a)), more);
+	page_tile(out, "Inside the interval", "", accuracy_percent(jnum(all, "inside") / n, a, sizeof(a)), more);
 	snprintf(a, sizeof(a), "%.0f", jnum(all, "cut_short"));
 	snprintf(more, sizeof(more), "of %.0f with a limit set; %.0f limit%s raised in time, %.0f time%s", jnum(all, "limits"),
 		 jnum(all, "extended"), plural(jnum(all, "extended")), jnum(all, "extensions"), plural(jnum(all, "extensions")));
-	tile(out, "Ended below their request", jnum(all, "cut_short") > 0 ? "bad" : "good", a, more);
+	page_tile(out, "Ended below their request", jnum(all, "cut_short") > 0 ? "bad" : "good", a, more);
 	if (jnum(all, "requested_node_h") > 0) {
 		snprintf(a, sizeof(a), "%.2f &rarr; %.2f", jnum(all, "requested_of_used"), jnum(all, "limit_of_used"));
-		tile(out, "Reserved for each hour used", "", a, "as requested &rarr; with the limits set; 1 is perfect");
+		page_tile(out, "Reserved for each hour used", "", a, "as requested &rarr; with the limits set; 1 is perfect");
 		snprintf(more, sizeof(more), "of %s that were asked for; %s were used",
 			 accuracy_hours(jnum(all, "requested_node_h"), a, sizeof(a)),
 			 accuracy_hours(jnum(all, "used_node_h"), b, sizeof(b)));
-		tile(out, "Reserved node-hours freed", "", accuracy_hours(jnum(all, "freed_node_h"), a, sizeof(a)), more);
+		page_tile(out, "Reserved node-hours freed", "", accuracy_hours(jnum(all, "freed_node_h"), a, sizeof(a)), more);
 	}
 	fputs("</dl>\n", out);
 }
 
 /* ---- tables ---- */
-
-static void table_begin(FILE *out, const char *title, const char *caption, const char *const *headings)
-{
-	fprintf(out, "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">\n<table>\n<caption><b>%s</b>%s</caption>\n<thead><tr>", title, title,
-		caption);
-	for (; *headings; headings++)
-		fprintf(out, "<th scope=\"col\">%s</th>", *headings);
-	fputs("</tr></thead>\n<tbody>\n", out);
-}
-
-static void table_end(FILE *out)
-{
-	fputs("</tbody>\n</table>\n</div>\n", out);
-}
 
 static void percent_cell(FILE *out, bool known, double share)
 {
@@ -156,7 +111,7 @@ static void predictors_put(FILE *out, const json_t *all)
 	static const char *const headings[] = {"Predictor", "Median", "90&nbsp;%", "Worst", "Bias", "Too short", "Times used", "Runs",
 					       "Precedent, same runs", NULL};
 
-	table_begin(out, "Beside simpler predictors", "Errors of completed runs. What the others would have said is computed from what had ended before each submission.",
+	page_table_begin(out, "Beside simpler predictors", "Errors of completed runs. What the others would have said is computed from what had ended before each submission.",
 		    headings);
 	predictor_row(out, "Precedent", "what sbatch told the user", all, jnum(all, "completed"), jnum(all, "median_error"));
 	for (const struct accuracy_label *l = accuracy_labels; l->key; l++) {
@@ -164,7 +119,7 @@ static void predictors_put(FILE *out, const json_t *all)
 
 		predictor_row(out, l->name, l->what, e, jnum(e, "n"), jnum(e, "precedent_median_error"));
 	}
-	table_end(out);
+	page_table_end(out);
 }
 
 static void group_row(FILE *out, const json_t *row)
@@ -212,21 +167,21 @@ static void groups_put(FILE *out, const json_t *answer, const char *rows, const 
 
 	if (jnum(answer, count) > (double)json_array_size(list))
 		snprintf(caption, sizeof(caption), "The %zu with most runs, of %.0f.", json_array_size(list), jnum(answer, count));
-	table_begin(out, title, caption, headings);
+	page_table_begin(out, title, caption, headings);
 	json_array_foreach(list, i, row) group_row(out, row);
-	table_end(out);
+	page_table_end(out);
 }
 
 /* ---- the page ---- */
 
 static void foot_put(FILE *out)
 {
-	fputs("</main>\n<footer>\n<p>Runs that were predicted, ran on the partition that they were predicted for, and completed or were ended by "
-	      "a time limit. Errors are |predicted &minus; actual| / actual of the completed ones. Above: ran longer than the upper bound of the "
-	      "predicted interval. Raised: the limit was raised while the job ran. Reservation freed: nodes times the requested time less the "
-	      "limit in the end; how much waiting that saved depends on what else was in the queue, and is not known from these runs.</p>\n"
-	      "<p>Made by precedent accuracy, version " PRECEDENT_VERSION ".</p>\n</footer>\n</body>\n</html>\n",
-	      out);
+	page_end(out,
+		 "Runs that were predicted, ran on the partition that they were predicted for, and completed or were ended by "
+		 "a time limit. Errors are |predicted &minus; actual| / actual of the completed ones. Above: ran longer than the upper bound of the "
+		 "predicted interval. Raised: the limit was raised while the job ran. Reservation freed: nodes times the requested time less the "
+		 "limit in the end; how much waiting that saved depends on what else was in the queue, and is not known from these runs.",
+		 "precedent accuracy");
 }
 
 static int page_put(FILE *out, const json_t *answer)

@@ -78,6 +78,8 @@ static int conf_take(const struct args *a, struct precedent_conf *conf, struct e
 
 static int show(const struct args *a, const struct replay_conf *conf, const struct stream *stream, const struct replay *r)
 {
+	if (a->html)
+		return replay_page_write(conf, stream, r, a->html);
 	if (a->json)
 		return replay_print_json(conf, stream, r);
 	replay_print(conf, stream, r);
@@ -116,6 +118,8 @@ static int replay_verb(int argc, char **argv)
 		return rc;
 	if (!a.sacct == !a.swf)
 		return cli_usage("replay", a.sacct ? "--sacct or --swf, not both" : "no file named: --sacct FILE or --swf FILE");
+	if (a.html && a.json)
+		return cli_usage("replay", "--html or --json, not both");
 	if (conf_take(&a, &conf, &err) < 0)
 		return cli_fail("%s", err.text);
 	if (stream_read(&a, &stream, &err) < 0) {
@@ -140,6 +144,7 @@ static const struct verb_option options[] = {
 	{"guard", 0, "GUARD", OPT_WORD(struct args, guard, guards), .help = "LimitGuard: soft (the default), overtime, raise"},
 	{"overtime", 0, "MIN", OPT_NUMBER(struct args, overtime, 0, 525600), .help = "OverTimeLimit in minutes, for --guard overtime (default 60)"},
 	{"policy", 0, "NAME", OPT_WORD(struct args, policy, policies), .help = "easy (the default), conservative, slurm: how the scheduler fills gaps"},
+	{"html", 0, "OUT", OPT_TEXT(struct args, html), .help = "write the figures as one page; - is standard output"},
 	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "the tables for machines"},
 	{0},
 };
@@ -150,6 +155,6 @@ const struct verb verb_replay = {
 	.text = "Runs past jobs through the decisions of Precedent and a simulation of the scheduler. Prints how many jobs would have had an "
 		"estimate and how good the estimates were. Prints how long jobs wait if the scheduler plans by requests, by the last two "
 		"runs of each user, by Precedent, and with perfect knowledge. Changes nothing on the cluster.",
-	.examples = {"--sacct jobs.txt --nodes 128", "--swf log.swf --guard raise --policy slurm"},
+	.examples = {"--sacct jobs.txt --nodes 128", "--swf log.swf --guard raise --html replay.html"},
 	.options = options, .run = replay_verb,
 };

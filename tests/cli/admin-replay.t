@@ -128,6 +128,17 @@ like($r->{out}, qr/^log\.swf: 100 jobs in 0\.8 days on 8 processors, load 0\.8\d
 like($r->{out}, qr/^  runs of the same job +90 +100\.0 % /m, 'the sources');
 like($r->{out}, qr/^  perfect knowledge +0\.0 /m, 'the plans');
 
+# The page names what the table names, loads nothing, and takes no markup from a name.
+rename 'log.swf', '<b>log.swf';
+$r = precedent('replay', '--swf', '<b>log.swf', '--html', 'page.html');
+rename '<b>log.swf', 'log.swf';
+is($r->{rc}, 0, 'a page') or diag $r->{err};
+my $page = slurp('page.html');
+like($page, qr{<tr><th scope="row">runs of the same job</th><td>90</td><td>100\.0&nbsp;%</td>}, '... has the sources');
+like($page, qr{<th scope="row">\Q$_\E</th>}, "... and $_") for "the users' requests", 'similar runs', 'perfect knowledge';
+like($page, qr{&lt;b&gt;log\.swf: 100 jobs}, '... and the name of the file, without markup');
+unlike($page, qr{<script|src=|href="(?!data:)|url\(}, '... and loads nothing');
+
 sub refused {
 	my ($rc, $pattern, @arguments) = @_;
 	my $told = precedent('replay', @arguments);
@@ -139,7 +150,8 @@ spew('empty', '');
 spew('no.swf', "1 2 3\n");
 spew('unsized.swf', "1 0 0 600 8 -1 -1 8 3600 -1 1 1 1 5 1 -1 -1 -1\n");
 refused(2, 'no file named');
-refused(2, 'not both', '--sacct', 'alike', '--swf', 'log.swf');
+refused(2, '--sacct or --swf, not both', '--sacct', 'alike', '--swf', 'log.swf');
+refused(2, '--html or --json, not both', '--swf', 'log.swf', '--html', 'x', '--json');
 refused(1, 'nowhere: No such file', '--sacct', 'nowhere');
 refused(1, 'nowhere: No such file', '--swf', 'nowhere');
 refused(1, 'empty: is empty or no text', '--sacct', 'empty');

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Pages of figures: one file without scripts that loads nothing, so that it can be mailed, kept and printed. The page's policy
+ * lets nothing run. Text that others chose is for svg_text (svg.h).
+ */
+#ifndef PRECEDENT_CLI_PAGE_H
+#define PRECEDENT_CLI_PAGE_H
+
+#include <stdio.h>
+
+/* Up to <main>; title and heading are written as they are. Returns 0, or 1 after a message. */
+int page_begin(FILE *out, const char *title, const char *heading);
+/* text: what the figures are, as it is; maker: the verb. */
+void page_end(FILE *out, const char *text, const char *maker);
+
+/* A figure among others in a <dl class="tiles">. class: "good", "bad" or "". */
+void page_tile(FILE *out, const char *what, const char *class, const char *value, const char *more);
+/* headings: ends with NULL. All texts are written as they are. */
+void page_table_begin(FILE *out, const char *title, const char *caption, const char *const *headings);
+void page_table_end(FILE *out);
+
+#endif
