@@ -25,7 +25,7 @@ struct store_past {
 	uint32_t array_job, array_task; /* as in struct store_run */
 	char candidate[CONF_CANDIDATE_MAX]; /* where it ran */
 	unsigned row; /* among the rows that were looked at */
-	bool drifted; /* it ran when the program had changed, and the prediction had not (predictor/estimate/drift.h) */
+	bool drifted; /* told, and it ran when the program had changed, and the prediction had not (predictor/estimate/drift.h) */
 };
 /* A query for runs on a candidate looks at so many rows for each run that it may return. */
 #define STORE_PAST_WINDOW 2
