@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "cli/replay/planner.h"
 #include "common/array.h"
@@ -27,6 +28,13 @@ struct last_two {
 	int64_t run_s[2]; /* the latest first; 0: none */
 };
 
+/* Runs that have ended and were not learned from: of a kin, or of a program without numbers. */
+struct untaught {
+	char id[IDENTITY_KEY_LEN + 1];
+	uint32_t *job; /* owned; in the order of their ends */
+	uint32_t n, room;
+};
+
 struct planner {
 	struct planner_conf conf;
 	const struct sim_outcome *outcomes;
@@ -40,6 +48,9 @@ struct planner {
 	struct last_two *last; /* a row for each user */
 	uint32_t n_last, last_room;
 	struct hash_table users;
+	struct untaught *untaught;
+	uint32_t n_untaught, untaught_room;
+	struct hash_table untaught_of; /* by id */
 	char *script; /* room for a program as a script */
 	size_t script_room;
 	bool failed;
@@ -123,6 +134,10 @@ void planner_destroy(struct planner *p)
 		free(p->comment[i]);
 	free(p->comment);
 	free(p->estimate);
+	for (uint32_t i = 0; i < p->n_untaught; i++)
+		free(p->untaught[i].job);
+	free(p->untaught);
+	hash_table_free(&p->untaught_of);
 	free(p->last);
 	free(p->script);
 	hash_table_free(&p->users);
@@ -168,8 +183,6 @@ static struct last_two *last_two_of(struct planner *p, uint32_t uid)
 	return &p->last[p->n_last++];
 }
 
-/* ---- submission ---- */
-
 static const struct sim_job *sim_job_of(const struct planner *p, size_t job)
 {
 	return &p->conf.stream->jobs[job];
@@ -180,6 +193,108 @@ static int64_t store_time(const struct planner *p, int64_t sim_s)
 {
 	return p->conf.stream->first_s + 1 + sim_s;
 }
+
+/* ---- learning ---- */
+
+#define LATER_LOOK 256 /* as in predictor/follow/follow.c */
+
+/* What the store learns of a run is asked for by jobs of its kin alone. */
+static const char *kin_of(const struct job_comment *c)
+{
+	return c->kin[0] ? c->kin : c->key;
+}
+
+static struct untaught *untaught_find(struct planner *p, const char *id)
+{
+	uint32_t at, i;
+
+	HASH_TABLE_FOR_EACH(&p->untaught_of, XXH3_64bits(id, strlen(id)), at, i)
+		if (!strcmp(p->untaught[i].id, id))
+			return &p->untaught[i];
+	return NULL;
+}
+
+static int untaught_add(struct planner *p, const char *id, size_t job, struct errbuf *err)
+{
+	struct untaught *u = untaught_find(p, id);
+
+	if (!u) {
+		if (ARRAY_ROOM_ZEROED(p->untaught, p->untaught_room, p->n_untaught + 1) < 0 ||
+		    hash_table_add(&p->untaught_of, XXH3_64bits(id, strlen(id)), p->n_untaught) < 0)
+			return err_set(err, "no memory for ended runs");
+		u = &p->untaught[p->n_untaught++];
+		snprintf(u->id, sizeof(u->id), "%s", id);
+	}
+	if (ARRAY_ROOM(u->job, u->room, u->n + 1) < 0)
+		return err_set(err, "no memory for ended runs");
+	u->job[u->n++] = (uint32_t)job;
+	return 0;
+}
+
+static int row_read(struct planner *p, size_t job, struct store_run *row, struct errbuf *err)
+{
+	const struct store_run_id id = {p->conf.stream->about[job].jobid, store_time(p, sim_job_of(p, job)->submit_s)};
+
+	return store_run_of(p->store, &id, row, err);
+}
+
+/* Does a later run lead to the same estimates? Bit 0: of the program; bit 1: of its kin. */
+static int later_find(struct planner *p, const struct untaught *u, uint32_t i, const struct store_run *run, unsigned *later,
+		      struct errbuf *err)
+{
+	struct store_run next;
+
+	*later = 0;
+	for (uint32_t k = i + 1; k < u->n && k <= i + LATER_LOOK && !(*later & 1); k++) {
+		int rc = row_read(p, u->job[k], &next, err);
+
+		if (rc < 0)
+			return -1;
+		if (!rc || strcmp(next.candidate, run->candidate) || !next.array_job != !run->array_job ||
+		    run_evidence_of(next.end_state, 0) == RUN_NO_EVIDENCE)
+			continue;
+		*later |= !strcmp(next.key, run->key) ? 3 : !strcmp(next.family, run->family) ? 2 : 0;
+	}
+	return 0;
+}
+
+/* The learners of run_learn in predictor/follow/follow.c. Without probes a drift has none to renew. */
+static int run_learn(struct ended_run *r, unsigned later, struct errbuf *err)
+{
+	struct drift_found found;
+	int rc = later & 1 ? 0 : drift_follow(r, &found, err);
+
+	if (rc > 0)
+		rc = drift_act(r, &found, false, err);
+	if (rc < 0 || (!(later & 1) && (drift_family_follow(r, err) < 0 || program_renew(r, err) < 0)))
+		return -1;
+	if (later & 2 || !ended_run_is_evidence(r))
+		return 0;
+	return family_follow(r, err) < 0 || scaling_follow(r, err) < 0 || param_family_renew(r, err) < 0 ? -1 : 0;
+}
+
+/* precedentd learns when a run has ended. Here it is learned when a job of the kin is submitted: most programs never run again. */
+static int kin_learn(struct planner *p, struct untaught *u, struct errbuf *err)
+{
+	struct store_run row;
+	unsigned later = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < u->n && rc >= 0; i++) {
+		struct ended_run r = {.env = &p->env, .row = &row, .now = store_time(p, p->outcomes[u->job[i]].end_s)};
+
+		rc = row_read(p, u->job[i], &row, err);
+		if (rc > 0)
+			rc = later_find(p, u, i, &row, &later, err);
+		if (rc == 0)
+			rc = run_learn(&r, later, err);
+		ended_run_forget(&r);
+	}
+	u->n = 0;
+	return rc < 0 ? -1 : 0;
+}
+
+/* ---- submission ---- */
 
 /* The limit that a job of this expected time gets by the rule of precedentd. */
 static void plan_limit(const struct planner *p, size_t job, double seconds, struct sim_plan *plan)
@@ -298,6 +413,26 @@ static int job_decide(struct planner *p, size_t job, int64_t now, struct decisio
 	return decide(&in, p->conf.conf, &src, out, err);
 }
 
+/* The decision says which kin it is. If runs of the kin were not learned from, they are, and the decision is made again. */
+static int job_decide_taught(struct planner *p, size_t job, int64_t now, struct decision *out, struct errbuf *err)
+{
+	struct untaught *u;
+	int rc = job_decide(p, job, now, out, err);
+
+	if (rc < 0 || !out->comment.key[0])
+		return rc;
+	u = untaught_find(p, kin_of(&out->comment));
+	if (!u || !u->n)
+		return 0;
+	if (store_begin(p->store, err) < 0)
+		return -1;
+	if (kin_learn(p, u, err) < 0) {
+		store_rollback(p->store);
+		return -1;
+	}
+	return store_commit(p->store, err) < 0 ? -1 : job_decide(p, job, now, out, err);
+}
+
 static void plan_precedent(struct planner *p, size_t job, int64_t now, struct sim_plan *plan)
 {
 	uint32_t asked = sim_job_of(p, job)->request_min;
@@ -312,7 +447,7 @@ static void plan_precedent(struct planner *p, size_t job, int64_t now, struct si
 	}
 	p->comment[job] = c;
 	comment_init(c);
-	if (job_decide(p, job, now, &d, &err) < 0 || program_meet(p, &p->conf.stream->about[job], &d, now, &err) < 0 ||
+	if (job_decide_taught(p, job, now, &d, &err) < 0 || program_meet(p, &p->conf.stream->about[job], &d, now, &err) < 0 ||
 	    estimate_note(p, job, &d.comment, &err) < 0) {
 		fail(p, &err);
 		return;
@@ -380,21 +515,6 @@ static void run_fill(const struct planner *p, size_t job, const struct job_comme
 	cluster_candidate_name(p->conf.conf, r->partition, "", r->candidate, sizeof(r->candidate));
 }
 
-/* The learners of run_learn in predictor/follow/follow.c. Without probes a drift has none to renew. */
-static int run_learn(struct ended_run *r, struct errbuf *err)
-{
-	struct drift_found found;
-	int rc = drift_follow(r, &found, err);
-
-	if (rc > 0)
-		rc = drift_act(r, &found, false, err);
-	if (rc < 0 || drift_family_follow(r, err) < 0 || program_renew(r, err) < 0)
-		return -1;
-	if (!ended_run_is_evidence(r))
-		return 0;
-	return family_follow(r, err) < 0 || scaling_follow(r, err) < 0 || param_family_renew(r, err) < 0 ? -1 : 0;
-}
-
 /* What only groups of similar runs remember needs no row. */
 static int run_end(struct planner *p, size_t job, int64_t now, struct errbuf *err)
 {
@@ -408,8 +528,7 @@ static int run_end(struct planner *p, size_t job, int64_t now, struct errbuf *er
 		return -1;
 	rc = similar_follow(&r, c, err);
 	if (rc == 0 && row.key[0])
-		rc = store_run_put(p->store, &row, err) < 0 ? -1 : run_learn(&r, err);
-	ended_run_forget(&r);
+		rc = store_run_put(p->store, &row, err) < 0 ? -1 : untaught_add(p, kin_of(c), job, err);
 	if (rc < 0) {
 		store_rollback(p->store);
 		return -1;

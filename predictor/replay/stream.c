@@ -58,6 +58,18 @@ static int text_keep(struct reading *r, const char *text, const char **out)
 	return i == HASH_TABLE_NONE ? -1 : 0;
 }
 
+/* Names a program without a digit: a number in a script counts as an input of the program. */
+static int letters_keep(struct reading *r, const char *text, const char **out)
+{
+	char letters[64];
+	size_t n = 0;
+
+	for (; text[n] && n < sizeof(letters) - 1; n++)
+		letters[n] = text[n] >= '0' && text[n] <= '9' ? (char)(text[n] - '0' + 'g') : text[n]; /* hex has a to f */
+	letters[n] = '\0';
+	return text_keep(r, letters, out);
+}
+
 static struct item *item_add(struct reading *r)
 {
 	if (ARRAY_ROOM(r->item, r->room, r->n + 1) < 0)
@@ -265,8 +277,8 @@ static int swf_take(struct reading *r, const int64_t *f)
 		it->sim.request_min = duration_ceil_minutes((double)f[SWF_ASKED_S]);
 	/* Executables are the only trace of what ran: the number stands for name, command and script. */
 	rc = number_keep(r, "executable", f[SWF_EXECUTABLE] > 0 ? f[SWF_EXECUTABLE] : -1, &it->about.name);
-	it->about.command = it->about.program = it->about.name;
-	if (rc < 0 || number_keep(r, "group", f[SWF_GROUP], &it->about.account) < 0)
+	it->about.command = it->about.name;
+	if (rc < 0 || letters_keep(r, it->about.name, &it->about.program) < 0 || number_keep(r, "group", f[SWF_GROUP], &it->about.account) < 0)
 		return -1;
 	if (queue && f[SWF_QUEUE] < 0)
 		return text_keep(r, "all", &it->about.partition);
@@ -300,7 +312,7 @@ static int program_keep(struct reading *r, const struct sacct_job *job, struct s
 	struct job_comment c;
 
 	if (comment_parse(job->comment, &c) == 0 && c.key[0])
-		return text_keep(r, c.key, &about->program);
+		return letters_keep(r, c.key, &about->program);
 	if (end - line >= 6 && !memcmp(end - 6, "sbatch", 6) && (end - line == 6 || end[-7] == '/'))
 		return text_keep(r, line, &about->program);
 	about->program = "";
