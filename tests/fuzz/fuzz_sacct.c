@@ -1,11 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fuzzes the reader of sacct's output. A job that is read has an id, an end behind its start and an honest state. */
+/*
+ * Fuzzes the reader of sacct's output. A job that is read has an id, an end behind its start and an honest state. A stream of such
+ * jobs can be simulated.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/history/sacct.h"
+#include "predictor/replay/stream.h"
+
+#define JOBS_MAX  200	/* larger streams and machines take the fuzzer too long */
+#define NODES_MAX 65536
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void by_request(void *arg, size_t job, int64_t now, struct sim_plan *plan)
+{
+	(void)arg;
+	(void)job;
+	(void)now;
+	(void)plan;
+}
+
+static void stream_check(FILE *in)
+{
+	const struct sim_predictor predictor = {NULL, by_request, NULL};
+	struct sim_conf conf = {.policy = SIM_EASY, .poll_interval_s = 10, .never_late = true};
+	static struct sim_outcome out[JOBS_MAX];
+	struct sim_totals totals;
+	struct stream s;
+	struct errbuf err;
+
+	if (stream_from_sacct(in, "fuzz", 0, NULL, NULL, &s, &err) < 0)
+		return;
+	conf.nodes = s.nodes;
+	if (s.n <= JOBS_MAX && s.nodes <= NODES_MAX && sim_run(&conf, s.jobs, s.n, &predictor, out, &totals, &err) < 0)
+		abort();
+	stream_free(&s);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -32,6 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	}
 	sacct_reader_destroy(r);
+	rewind(in);
+	stream_check(in);
 	fclose(in);
 	return 0;
 }

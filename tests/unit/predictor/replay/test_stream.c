@@ -139,6 +139,13 @@ static void test_swf(void **state)
 	assert_int_equal(swf_stream("1 50 0 5000 4 -1 -1 8 -1 -1 1 3 2 7 1 -1 -1 -1\n", 8, &s), 0);
 	assert_int_equal(s.jobs[0].request_min, 120); /* no request in the file: the longest run, by the hour */
 	stream_free(&s);
+
+	/* A request of 25,000 years is a year, also as the request of those without one. */
+	assert_int_equal(swf_stream("1 50 0 5000 4 -1 -1 8 801101967330 -1 1 3 2 7 1 -1 -1 -1\n"
+				    "2 50 0 5000 4 -1 -1 8 -1 -1 1 3 2 7 1 -1 -1 -1\n", 8, &s), 0);
+	assert_int_equal(s.jobs[0].request_min, 525600);
+	assert_int_equal(s.jobs[1].request_min, 525600);
+	stream_free(&s);
 }
 
 int main(void)
