@@ -11,8 +11,8 @@
 #   make bench-accuracy  predictions on machines that skeletons have never seen: hours, on an idle machine; can be ended, and goes on
 #   make bench-model-experiments   the experiments of doc/evaluation/models.md: minutes; can be ended, and goes on
 #   make install DESTDIR= prefix=/usr/local plugindir=   and uninstall, with the same variables
-#   make deb             Debian packages in build/packages; make check-packages tries them on fresh systems
-#   make rpm             the same for RPM; check-packages tries these too, by Debian's rpm
+#   make deb             Debian packages in build/packages; make check-debs tries them on fresh systems
+#   make rpm             the same for RPM; make check-packages tries both kinds, these by Debian's rpm
 #   make dist            the source as build/precedent-VERSION.tar.gz
 #   make fuzz FUZZ_SECONDS=60   coverage-guided fuzzing of the parsers (needs clang)
 #   make clean
@@ -124,7 +124,7 @@ PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
              $(if $(MPICC_mpich),$(addprefix $(B)/tests/programs-mpich/,calls calls_f08 calls_h calls_mod endings hangs heat heatf \
                mprobe_threads poll onesided quirks ring stuck thread_order threads zero_counts))
 
-.PHONY: FORCE fuzz all unit check check-systems check-cli check-cluster demo bench bench-accuracy bench-accuracy-tools bench-model-experiments install uninstall clean bootstrap programs check-headers deb rpm dist check-packages
+.PHONY: FORCE fuzz all unit check check-systems check-cli check-cluster demo bench bench-accuracy bench-accuracy-tools bench-model-experiments install uninstall clean bootstrap programs check-headers deb rpm dist check-debs check-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -419,13 +419,17 @@ check-headers: $(GEN)
 	$(Q)for f in $(sort $(SLURM_USERS)); do \
 	  $(CC) $(filter-out -MMD -MP,$(BASE)) -Werror -fsyntax-only -I'$(SLURM_HEADERS)' $$f || exit 1; done
 
-# Packages on fresh systems: the release of this machine, and SYSTEMS.
+# Debian packages on fresh systems: the release of this machine, and SYSTEMS.
 HERE := $(shell . /etc/os-release && echo $$VERSION_CODENAME)
-check-packages: bootstrap
+check-debs: bootstrap
 	$(MAKE) deb programs
-	PRECEDENT_SUITE=$(HERE) prove --timer tests/packages/packages.t tests/packages/rpm.t
+	PRECEDENT_SUITE=$(HERE) prove --timer tests/packages/packages.t
 	for s in $(filter-out $(HERE) arm64,$(SYSTEMS)); do scripts/system-tree $$s $(MAKE) deb programs && \
 	  PRECEDENT_SUITE=$$s PRECEDENT_BUILD=build-$$s prove --timer tests/packages/packages.t || exit 1; done
+	@echo 'make check-debs: all tests passed'
+
+check-packages: check-debs
+	PRECEDENT_SUITE=$(HERE) prove --timer tests/packages/rpm.t
 	@echo 'make check-packages: all tests passed'
 
 demo: bootstrap
