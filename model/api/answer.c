@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Questions of the program, answered by interpreting the model that was fitted last, in the thread that asks, with a bound
  * on the steps. Nothing is waited for. */
-#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/api/confidence.h"
 #include "model/api/session.h"
 #include "model/induce/interpret.h"
 
 #define CHANCE_RUNS    15  /* of a model with chance */
-#define FAR	       10  /* times outside of the runs: nothing about caches and algorithms there is known */
-#define NINE_IN_TEN    0.9 /* of the answers are right within their error */
-#define MEAN_OF_NORMAL 0.7979 /* mean absolute value of normal errors of variance 1: sqrt(2 / pi) */
 #define BY_CHANCE      "the way of the program goes by chance, as far as its points and variables show"
 
 struct question {
@@ -81,52 +78,9 @@ static int interpret(struct question *q, const struct model_sink *sink, struct m
 
 /* ---- how much an answer is to be trusted ---- */
 
-/* How far the inputs are outside of the runs, in spans of the runs: 0 inside. On a logarithmic scale where all are above 0.
- * *far: an input that is more than FAR times outside, or n_inputs. */
-static double distance(const struct question *q, uint32_t *far)
-{
-	const struct model *m = q->s->model;
-	double most = 0;
-
-	*far = m->n_inputs;
-	for (uint32_t i = 0; i < m->n_inputs; i++) {
-		double lo = m->input[i].lo, hi = m->input[i].hi, x = q->input[i], span, out;
-
-		if (x >= lo && x <= hi)
-			continue;
-		if (lo > 0 && x > 0) {
-			span = fmax(log(hi / lo), M_LN2);
-			out = x > hi ? log(x / hi) : log(lo / x);
-			if (out > log(FAR))
-				*far = i;
-		} else {
-			span = fmax(hi - lo, fmax(fabs(hi), fabs(lo)));
-			out = x > hi ? x - hi : lo - x;
-			if (out > FAR * span)
-				*far = i;
-		}
-		most = fmax(most, out / span);
-	}
-	return most;
-}
-
-/*
- * The error is one that nine in ten runs do not exceed, and the confidence says so: less where runs were refused, and outside
- * of the runs. A mean absolute error becomes that bound by Student's t, as for normal errors of so many runs.
- */
 static int confidence_time(struct question *q)
 {
-	const struct model *m = q->s->model;
-	const struct model_confidence *c = &m->confidence;
-	uint32_t n = c->n_runs - c->n_refused, far;
-	double away = distance(q, &far);
-
-	if (far < m->n_inputs)
-		return err_set(&q->err, "%.80s = %g is more than %d times outside of the runs (%g to %g): the time there is not known",
-			       m->input[far].name, q->input[far], FAR, m->input[far].lo, m->input[far].hi);
-	q->a.error = n ? c->time_error * gsl_cdf_tdist_Pinv((1 + NINE_IN_TEN) / 2, n) / MEAN_OF_NORMAL * (1 + away) : 0;
-	q->a.confidence = n ? NINE_IN_TEN * n / c->n_runs / (1 + away) : 0;
-	return 0;
+	return confidence_of_time(q->s->model, q->input, &q->a.error, &q->a.confidence, &q->err);
 }
 
 static void confidence_path(struct question *q)
@@ -135,7 +89,7 @@ static void confidence_path(struct question *q)
 	uint32_t far;
 
 	q->a.error = c->time_error;
-	q->a.confidence = c->n_runs ? c->prefix / (1 + distance(q, &far)) : 0;
+	q->a.confidence = c->n_runs ? c->prefix / (1 + confidence_distance(q->s->model, q->input, &far)) : 0;
 }
 
 static void confidence_data(struct question *q, uint32_t var)
@@ -152,7 +106,7 @@ static void confidence_data(struct question *q, uint32_t var)
 					if (a->data[d].var == var)
 						q->a.error = fmax(q->a.error, a->data[d].error);
 			}
-	q->a.confidence = m->confidence.n_runs ? (double)m->confidence.n_exact / m->confidence.n_runs / (1 + distance(q, &far)) : 0;
+	q->a.confidence = m->confidence.n_runs ? (double)m->confidence.n_exact / m->confidence.n_runs / (1 + confidence_distance(q->s->model, q->input, &far)) : 0;
 }
 
 /* ---- time ---- */
