@@ -191,7 +191,7 @@ static const char model_h[] =
     " * pass: called at every control point, with the seconds since the beginning and the values of all variables; NULL: not.\n"
     " * Another value than 0 ends the run. *time_s: seconds of the run.\n"
     " * Returns 0 at the end of the run, 1 if pass ended it, 2 after 1e9 steps, 4 if the model does not know the way, 5 without\n"
-    " * memory. Several threads may run the model.\n"
+    " * memory, 6 or more in a state that no run had. Several threads may run the model.\n"
     " */\n"
     "int precedent_model_run(const double *input, uint64_t seed,\n"
     "\t\t\tint (*pass)(void *arg, uint32_t point, double time_s, const double *variable), void *arg, double *time_s);\n\n"
