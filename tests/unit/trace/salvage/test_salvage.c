@@ -477,6 +477,43 @@ static void test_missing_ranks(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
+/* The mark beside the spill file of the rank that ended first, well and badly written. */
+static void test_marks(void **state)
+{
+	static const struct {
+		const char *line, *within, *signal;
+	} v[] = {
+		{"0.012000 0\n", "0.012000", NULL}, {"1.500000 9\n", "1.500000", "9"}, {"", NULL, NULL},      {"0.5\n", NULL, NULL},
+		{"-1 9\n", NULL, NULL},		   {"nan 9\n", NULL, NULL},	     {"1e300 9\n", NULL, NULL}, {"0.5 65\n", NULL, NULL},
+		{"first_ended=0\n", NULL, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
+		struct salvage_report r;
+		char path[128];
+		struct trace *t;
+		const char *x;
+		FILE *f;
+
+		in_child("job.8", 0, 2, ten_calls);
+		in_child("job.8", 1, 2, ten_calls);
+		snprintf(path, sizeof(path), "%s/job.8.r1.spill" SALVAGE_FIRST, dir);
+		f = fopen(path, "w");
+		assert_non_null(f);
+		fputs(v[i].line, f);
+		fclose(f);
+		t = open_salvaged("job.8", "killed", &r);
+		assert_string_equal(trace_job_get(t, "first_ended"), "1");
+		x = trace_job_get(t, "ends_within");
+		assert_string_equal(x ? x : "none", v[i].within ? v[i].within : "none");
+		x = trace_job_get(t, "launcher_signal");
+		assert_string_equal(x ? x : "none", v[i].signal ? v[i].signal : "none");
+		trace_close(t);
+		assert_int_equal(access(path, F_OK), -1);
+	}
+}
+
 /* ---- faults ---- */
 
 /* The disk is full: earlier data are kept, and the process goes on. */
@@ -634,6 +671,7 @@ int main(void)
 		cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_counters_of_a_whole_run),
 		cmocka_unit_test(test_missing_ranks),
+		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_disk_full),
 		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_damaged),
