@@ -130,6 +130,10 @@ for (@needs) {
     push @calls, "$file needs $name of $by[0]";
 }
 
+# The linker takes the first of two functions of one name, and a call of the other goes astray.
+my %program = map { $_ => 1 } grep { m{^(?:common|trace|skelgen|expert|model|predictor|plugin|cli)\b} && !m{^skelgen/(?:runtime|replay)$|^model/api} } keys %may;
+my @twice = grep { (grep { $program{$_} } keys %{ $defined_in{$_} }) > 1 && $_ ne 'main' } sort keys %defined_in;
+
 # An arrow that runs back up would close a ring of those that are allowed.
 my (%state, @ring);
 sub down {
@@ -156,8 +160,9 @@ is_deeply([sort keys %nameless], [], 'every folder with sources has its place');
 is_deeply(\@ring, [], 'no two folders may use each other');
 is_deeply(\@upward, [], 'no folder includes what stands above it');
 SKIP: {
-    skip "nothing is built in $obj", 1 unless $objects;
+    skip "nothing is built in $obj", 2 unless $objects;
     is_deeply([sort @calls], [], 'no room calls what stands above it');
+    is_deeply(\@twice, [], 'no two rooms of a program define the same name');
 }
 SKIP: {
     (my $plugin = $obj) =~ s{obj$}{job_submit_precedent.so};
