@@ -136,7 +136,7 @@ static int replay_verb(int argc, char **argv)
 
 static const struct verb_option options[] = {
 	{"sacct", 0, "FILE", OPT_TEXT(struct args, sacct), .help = "past jobs, as 'sacct --parsable2' printed them; - is standard input"},
-	{"swf", 0, "FILE", OPT_TEXT(struct args, swf), .help = "past jobs in Standard Workload Format"},
+	{"swf", 0, "FILE", OPT_TEXT(struct args, swf), .help = "past jobs in Standard Workload Format; - is standard input"},
 	{"nodes", 0, "N", OPT_NUMBER(struct args, nodes, 1, 1 << 20),
 	 .help = "size of the machine; of --swf in processors (default: the header, or the most that was in use at once)"},
 	{"load", 0, "SHARE", OPT_REAL(struct args, load, 0.01, 2),

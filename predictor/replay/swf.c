@@ -179,7 +179,7 @@ int swf_read(const char *path, swf_bad *bad, void *arg, struct swf *out, struct 
 {
 	size_t len = 0, room = 1 << 16;
 	char *text = NULL;
-	FILE *f = fopen(path, "re");
+	FILE *f = !strcmp(path, "-") ? stdin : fopen(path, "re");
 	int rv = -1;
 
 	*out = (struct swf){0};
@@ -200,11 +200,14 @@ int swf_read(const char *path, swf_bad *bad, void *arg, struct swf *out, struct 
 	}
 	if (ferror(f))
 		err_set(err, "%s: %s", path, strerror(errno));
+	else if (len >= 2 && text[0] == '\x1f' && text[1] == '\x8b')
+		err_set(err, "%s is compressed by gzip: uncompress it, as in zcat FILE | precedent replay --swf -", path);
 	else
 		rv = swf_parse(path, text, len, bad, arg, out, err);
 out:
 	free(text);
-	fclose(f);
+	if (f != stdin)
+		fclose(f);
 	return rv;
 }
 

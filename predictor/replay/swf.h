@@ -54,6 +54,7 @@ typedef void swf_bad(void *arg, const char *text);
 
 /* text need not end in 0; bad may be NULL. -1 with the reason in err; *out is then empty. */
 int swf_parse(const char *name, const char *text, size_t len, swf_bad *bad, void *arg, struct swf *out, struct errbuf *err);
+/* path: "-" is standard input. */
 int swf_read(const char *path, swf_bad *bad, void *arg, struct swf *out, struct errbuf *err);
 void swf_free(struct swf *s);
 /* One line; -1 when the stream is broken. */

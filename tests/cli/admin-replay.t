@@ -12,6 +12,7 @@ use Cli;
 use JSON::PP qw(decode_json);
 use List::Util qw(sum);
 use Test::More;
+use Testbed qw(run_command build_dir);
 
 my @columns = qw(JobID User Account Partition JobName Submit Start End Elapsed Timelimit NNodes NCPUS State WorkDir SubmitLine);
 my $begin = 1_750_000_000;
@@ -149,6 +150,10 @@ sub refused {
 spew('empty', '');
 spew('no.swf', "1 2 3\n");
 spew('unsized.swf', "1 0 0 600 8 -1 -1 8 3600 -1 1 1 1 5 1 -1 -1 -1\n");
+run_command('gzip', '-k', 'log.swf');
+refused(1, 'log.swf.gz is compressed by gzip: .*zcat', '--swf', 'log.swf.gz');
+$r = run_command('sh', '-c', 'zcat log.swf.gz | "$0" replay --json --swf -', build_dir() . '/precedent');
+is_deeply([@{ decode_json($r->{out} || '{}') }{qw(jobs load)}], [@{ replayed('a log once more', '--swf', 'log.swf') }{qw(jobs load)}], '--swf - is standard input');
 refused(2, 'no file named');
 refused(2, '--sacct or --swf, not both', '--sacct', 'alike', '--swf', 'log.swf');
 refused(2, '--html or --json, not both', '--swf', 'log.swf', '--html', 'x', '--json');
