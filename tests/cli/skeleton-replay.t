@@ -83,6 +83,18 @@ for my $p (@programs) {
 	is($i->{"left_$_"}, 0, "$title: it leaves no $_") for qw(requests comms);
 }
 
+# ---- persistent sends in ready mode: standard ones here, which cannot come too early; each start sends ----
+
+my @ready = qw(Send_init Recv_init Start Wait);
+trace_ranks(2, 'ready.ptrace', program('ready'), 20);
+is(precedent('skeleton', 'ready.ptrace', '-o', 'ready', '--seconds', 1000)->{rc}, 0, 'ready sends: a skeleton is made');
+trace_ranks(2, 'again.ptrace', $replay, 'ready/skel.ops', '--empty-loop', '--result', 'again');
+for my $rank (0, 1) {
+	my $calls = sequence('again.ptrace', $rank);
+	is_deeply([ map { my $f = $_; scalar grep { /^MPI_$f\(/ } @$calls } @ready ], [ 1 - $rank, $rank, 20, 20 ], "ready sends: all calls of rank $rank");
+}
+is({ slurp('again') =~ /^(left_\w+) (\S+)/mg }->{left_requests}, 0, 'ready sends: no request is left');
+
 # ---- cut ----
 
 trace_ranks(2, 'heat.ptrace', program('heat'), 128, 2000, 10);
