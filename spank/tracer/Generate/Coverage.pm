@@ -79,6 +79,22 @@ A function of the library that is not listed is counted too.
 .PP
 A large-count form of MPI-4 (MPI_X_c) is treated like MPI_X.
 A large-count form that makes a datatype or an operation is counted.
+.SS Sessions, statuses and buffers
+.TP
+Sessions
+A trace begins in MPI_Init and ends in MPI_Finalize.
+A program that uses sessions alone is not traced.
+A program that also calls MPI_Init is traced.
+Calls on a communicator of MPI_Comm_create_from_group are then recorded.
+Skeletons do not know how that communicator was made, and end with an error of the MPI library.
+.TP
+Setters of statuses
+They change a status that the program itself reads.
+Messages do not depend on a status.
+.TP
+Buffers
+A skeleton attaches buffers of its own for MPI_Bsend and its like.
+The time that MPI_Buffer_flush and its like wait counts as computation.
 .SS Reasons
 The calls of a function are counted if the function
 END
