@@ -179,7 +179,8 @@ for my $w (@wrong) {
 	my $run = run_command('timeout', 300, @mpirun, @$command);
 	isnt($run->{rc}, 0, "$what is refused");
 	isnt($run->{rc}, 124, "$what: at once");
-	like($run->{err}, qr/^skeleton: .*\Q$says\E/m, "$what: it says why");
+	# Open MPI 5 writes a NUL byte before the first line that a rank said until MPI_Abort.
+	like($run->{err} =~ tr/\0//dr, qr/^skeleton: .*\Q$says\E/m, "$what: it says why");
 }
 
 # A skeleton with the data of another one.
