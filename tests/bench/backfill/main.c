@@ -54,7 +54,7 @@ static const char usage[] =
     "  --margin SHARE --min-limit MIN --poll S   as in precedent.conf (0.15, 5, 10)\n"
     "  --guard raise|soft|overtime --overtime MIN   LimitGuard of precedent.conf (raise); OverTimeLimit (60)\n"
     "  --swf FILE                          a trace instead of the model; --nodes N where it does not say\n"
-    "  --write-swf FILE                    the model's first workload, and nothing else\n"
+    "  --write-swf FILE --seed N           the model's workload of that seed (1), and nothing else\n"
     "  --json | --summary                  a line of JSON for each run; a line for each scheduler, machine and load\n";
 
 static void complain(void *arg, const char *text)
@@ -107,14 +107,14 @@ static int parse_kinds(char *text, struct options *o)
 }
 
 enum { O_NODES = 256, O_LOAD, O_POLICY, O_DEPTH, O_PREDICTOR, O_JOBS, O_SEEDS, O_NEW, O_SAME, O_WINDOW, O_ASK_MOST, O_ERRORS, O_COLUMN, O_COVER,
-       O_WITHHELD, O_MARGIN, O_MIN_LIMIT, O_POLL, O_GUARD, O_OVERTIME, O_SWF, O_WRITE_SWF, O_JSON, O_SUMMARY, O_HELP };
+       O_WITHHELD, O_MARGIN, O_MIN_LIMIT, O_POLL, O_GUARD, O_OVERTIME, O_SWF, O_WRITE_SWF, O_SEED, O_JSON, O_SUMMARY, O_HELP };
 
 static const struct option long_options[] = {
     {"nodes", 1, NULL, O_NODES}, {"load", 1, NULL, O_LOAD}, {"policy", 1, NULL, O_POLICY}, {"depth", 1, NULL, O_DEPTH},
     {"predictor", 1, NULL, O_PREDICTOR}, {"jobs", 1, NULL, O_JOBS}, {"seeds", 1, NULL, O_SEEDS}, {"new", 1, NULL, O_NEW},
     {"same", 1, NULL, O_SAME}, {"window", 1, NULL, O_WINDOW}, {"ask-most", 1, NULL, O_ASK_MOST}, {"errors", 1, NULL, O_ERRORS}, {"column", 1, NULL, O_COLUMN}, {"cover", 1, NULL, O_COVER},
     {"withheld", 1, NULL, O_WITHHELD}, {"margin", 1, NULL, O_MARGIN}, {"min-limit", 1, NULL, O_MIN_LIMIT},
-    {"poll", 1, NULL, O_POLL}, {"guard", 1, NULL, O_GUARD}, {"overtime", 1, NULL, O_OVERTIME}, {"swf", 1, NULL, O_SWF}, {"write-swf", 1, NULL, O_WRITE_SWF}, {"json", 0, NULL, O_JSON}, {"summary", 0, NULL, O_SUMMARY},
+    {"poll", 1, NULL, O_POLL}, {"guard", 1, NULL, O_GUARD}, {"overtime", 1, NULL, O_OVERTIME}, {"swf", 1, NULL, O_SWF}, {"write-swf", 1, NULL, O_WRITE_SWF}, {"seed", 1, NULL, O_SEED}, {"json", 0, NULL, O_JSON}, {"summary", 0, NULL, O_SUMMARY},
     {"help", 0, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 static int parse_model(int option, char *value, struct options *o)
@@ -134,6 +134,10 @@ static int parse_model(int option, char *value, struct options *o)
 	case O_SEEDS:
 		rv = parse_number(value, 1, SEEDS_MAX, &x);
 		o->seeds = (size_t)x;
+		return rv;
+	case O_SEED:
+		rv = parse_number(value, 1, 1e9, &x);
+		o->work.seed = (uint64_t)x;
 		return rv;
 	case O_WINDOW:
 		rv = parse_number(value, 1, 1e9, &x);
@@ -440,7 +444,7 @@ static int write_workload(const struct options *o, struct errbuf *err)
 	FILE *f;
 	int rv;
 
-	if (source(o, NULL, o->nodes[0], o->loads[0], 1, &w, err) < 0)
+	if (source(o, NULL, o->nodes[0], o->loads[0], o->work.seed, &w, err) < 0)
 		return -1;
 	f = fopen(o->write_swf, "we");
 	rv = f && workload_write_swf(&w, f) == 0 ? 0 : -1;
