@@ -11,10 +11,14 @@
 #define MADE_UP_MARK "\001~" /* no longer than any made-up name */
 
 /*
- * Copies text to out, with MADE_UP_MARK for each made-up name. Made-up names are:
- * - "tmp" and what mkstemp of Python or mktemp add ("tmp.oaacgy3n", "tmpx8_w2k1q", "tmp.Yc3bOp0kPz");
+ * Copies text to out, with MADE_UP_MARK for each made-up name:
+ *
+ * - names of Python's tempfile, Snakemake and mktemp: "tmpx8_w2k1q", "tmp.oaacgy3n", "tmp.Yc3bOp0kPz";
+ *
  * - UUIDs;
- * - MADE_UP_HASH or more lower-case hex digits, also behind a folder with two of them, as Nextflow and git have it.
+ *
+ * - MADE_UP_HASH or more lower-case hex digits; two of them may be a folder, as with Nextflow and git.
+ *
  * In such a text, neighbours in single quotes without digits are sorted: generators write sets in any order.
  * Returns the length. Returns 0 if the text has no made-up name, or half of `room` bytes or more; out is then undefined.
  */

@@ -321,7 +321,7 @@ static void plan_perfect(const struct planner *p, size_t job, struct sim_plan *p
 	plan->fixed = true;
 }
 
-/* The program as a script: what is not known of it is equal for equal programs. */
+/* A script that stands for the program: equal programs have equal scripts. */
 static const char *script_of(struct planner *p, const char *program)
 {
 	static const char head[] = "#!/bin/sh\n";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the scheduler plans the jobs of a stream with. Precedent's own plans come from the plugin's decision (plugin/decide.h) and
- * from what precedentd learns when a run has ended (predictor/learn/), with a store in memory. A decision sees only runs that
+ * What the scheduler plans the jobs of a stream with. Precedent's own plans come from the plugin's decision (plugin/decide.h),
+ * with a store in memory. When a run has ended, it is learned from as precedentd does (predictor/learn/). A decision sees only runs that
  * have ended in the simulation before.
  *
  * The accounting has no traces. So no program has probes here: estimates of a program come from two runs of its own.

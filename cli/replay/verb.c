@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* precedent replay: what Precedent would have told and gained for a site's past jobs. Needs neither Slurm nor precedentd. */
+/* precedent replay runs a site's past jobs through Precedent's decisions. It needs neither Slurm nor precedentd. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 
 /* Up to <main>; title and heading are written as they are. Returns 0, or 1 after a message. */
 int page_begin(FILE *out, const char *title, const char *heading);
-/* text: what the figures are, as it is; maker: the verb. */
+/* text explains the figures, and is written as it is; maker: the verb. */
 void page_end(FILE *out, const char *text, const char *maker);
 
 /* A figure among others in a <dl class="tiles">. class: "good", "bad" or "". */

@@ -99,7 +99,7 @@ static int by_time(const void *a, const void *b)
 
 	if (x->at_s != y->at_s)
 		return x->at_s < y->at_s ? -1 : 1;
-	return x->nodes < y->nodes ? -1 : x->nodes > y->nodes; /* what ends makes room for what starts */
+	return x->nodes < y->nodes ? -1 : x->nodes > y->nodes; /* jobs that end make room for jobs that start */
 }
 
 /* The most that was in use at one moment; -1: no memory. */
@@ -275,7 +275,7 @@ static int swf_take(struct reading *r, const int64_t *f)
 	it->about.requested = f[SWF_ASKED_S] > 0;
 	if (it->about.requested)
 		it->sim.request_min = duration_ceil_minutes((double)f[SWF_ASKED_S]);
-	/* Executables are the only trace of what ran: the number stands for name, command and script. */
+	/* A log knows of a program only the number of its executable. The number stands for name, command and script. */
 	rc = number_keep(r, "executable", f[SWF_EXECUTABLE] > 0 ? f[SWF_EXECUTABLE] : -1, &it->about.name);
 	it->about.command = it->about.name;
 	if (rc < 0 || letters_keep(r, it->about.name, &it->about.program) < 0 || number_keep(r, "group", f[SWF_GROUP], &it->about.account) < 0)

@@ -33,7 +33,7 @@ struct stream {
 	uint32_t nodes; /* of the machine, in the unit of the jobs */
 	bool processors; /* the unit */
 	int64_t first_s; /* seconds since the epoch of the first submission */
-	double load;	 /* offered: used by what there was between the first submission and the last */
+	double load;	 /* offered: processor time of the jobs, as a share of the machine's between the first submission and the last */
 	uint32_t default_min; /* the request of jobs without one */
 	size_t n_requested, too_large, left_out, bad; /* jobs with a request; records left out, by why */
 	char **text; /* owned */

@@ -73,7 +73,7 @@ sub traced {
 	return $file;
 }
 
-# Of rows [size, steps, ranks, value]: what the normal form says of those that are asked for.
+# The values that the normal form gives for the rows that are asked for. A row is [size, steps, ranks, value].
 sub form {
 	my ($rows, @asked) = @_;
 	my $tmp = File::Temp->new;

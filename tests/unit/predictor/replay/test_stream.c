@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Streams from an accounting and from a log: sizes, requests, ends, what is left out. */
+/* Streams from an accounting and from a log: sizes, requests, ends, and the jobs that are left out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
