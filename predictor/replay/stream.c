@@ -333,10 +333,19 @@ static int user_number(struct reading *r, const struct sacct_job *job, uint32_t 
 	return i == HASH_TABLE_NONE ? -1 : 0;
 }
 
+/* What the user asked for. Precedent may have set another limit, and notes the request in its comment. */
+static uint32_t requested_min(const struct sacct_job *job)
+{
+	struct job_comment c;
+
+	return comment_parse(job->comment, &c) == 0 && c.user_limit_min != DURATION_UNSET ? c.user_limit_min : job->limit_min;
+}
+
 static int sacct_take(struct reading *r, const struct sacct_job *job)
 {
 	struct item *it = item_add(r);
 	struct stream_job *about;
+	uint32_t limit_min = requested_min(job);
 
 	if (!it)
 		return -1;
@@ -349,9 +358,9 @@ static int sacct_take(struct reading *r, const struct sacct_job *job)
 	about->array_job = job->array_job;
 	about->array_task = job->array_task;
 	about->nodes = it->nodes;
-	about->requested = job->limit_min != DURATION_UNSET;
+	about->requested = limit_min != DURATION_UNSET;
 	if (about->requested)
-		it->sim.request_min = job->limit_min > LIMIT_MAX ? LIMIT_MAX : job->limit_min;
+		it->sim.request_min = limit_min > LIMIT_MAX ? LIMIT_MAX : limit_min;
 	if (about->requested && !it->sim.request_min)
 		it->sim.request_min = 1;
 	return text_keep(r, job->partition, &about->partition) < 0 || text_keep(r, job->name, &about->name) < 0 ||

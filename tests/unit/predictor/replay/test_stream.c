@@ -24,6 +24,21 @@ static int sacct(const char *text, uint32_t nodes, struct stream *s)
 	return rv;
 }
 
+/* Precedent has shortened the limit of job 1 to five minutes; its comment has the request. */
+static void test_shortened(void **state)
+{
+	struct stream s;
+
+	(void)state;
+	assert_int_equal(sacct("JobID|User|Partition|Submit|Start|End|Elapsed|Timelimit|NNodes|NCPUS|State|AdminComment\n"
+			       "1|ann|fast|1000|1000|1100|00:01:40|00:05:00|1|4|COMPLETED|precedent:1 act=predict mode=limit user_limit=60 limit=5\n"
+			       "2|ann|fast|1000|1000|1100|00:01:40|00:05:00|1|4|COMPLETED|of the site\n",
+			       0, &s), 0);
+	assert_int_equal(s.jobs[0].request_min, 60);
+	assert_int_equal(s.jobs[1].request_min, 5);
+	stream_free(&s);
+}
+
 /* Submitted in another order than printed. Job 2 was ended by its limit, job 3 asked for nothing, job 4 has not run. */
 static void test_sacct(void **state)
 {
@@ -150,7 +165,7 @@ static void test_swf(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sacct), cmocka_unit_test(test_unit), cmocka_unit_test(test_swf)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sacct), cmocka_unit_test(test_shortened), cmocka_unit_test(test_unit), cmocka_unit_test(test_swf)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
