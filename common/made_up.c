@@ -47,13 +47,21 @@ static size_t uuid_at(const char *text, size_t len)
 	return n;
 }
 
+static bool has_letter(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (isalpha((unsigned char)text[i]))
+			return true;
+	return false;
+}
+
 static size_t hash_at(const char *text, size_t len)
 {
 	size_t n = hex_at(text, len);
 
 	if (n == 2 && len > 3 && text[2] == '/') /* folders by the first two digits */
 		n += 1 + hex_at(text + 3, len - 3);
-	return n >= MADE_UP_HASH && (n == len || !in_name(text[n])) ? n : 0;
+	return n >= MADE_UP_HASH && (n == len || !in_name(text[n])) && has_letter(text, n) ? n : 0;
 }
 
 static size_t temporary_at(const char *text, size_t len)
@@ -62,13 +70,16 @@ static size_t temporary_at(const char *text, size_t len)
 
 	if (len < 4 || memcmp(text, "tmp", 3))
 		return 0;
-	if (text[3] != '.')
-		return name_at(text, len) == 3 + 8 ? 3 + 8 : 0; /* Python's tempfile */
+	if (text[3] != '.') { /* Python's tempfile has no upper case */
+		for (n = 3; n < len && in_name(text[n]) && !isupper((unsigned char)text[n]); n++)
+			;
+		return n == 3 + 8 && (n == len || !in_name(text[n])) ? n : 0;
+	}
 	n = name_at(text + 4, len - 4);
 	return n == 8 || n == 10 ? 4 + n : 0; /* Snakemake and Cromwell; mktemp */
 }
 
-/* Length of the made-up name at the start of text, in front of which no name is open; 0: none. */
+/* Length of the made-up name at the start of text, which is behind a slash; 0: none. */
 static size_t made_up_at(const char *text, size_t len)
 {
 	size_t n = 0;
@@ -133,12 +144,20 @@ static size_t sort_at(char *text, size_t len, char *out)
 	return end;
 }
 
+/* Sorts the values of each long option. */
 static void sort_sets(char *text, size_t len, char *out)
 {
-	for (size_t i = 0; i < len;) {
-		size_t n = text[i] == '\'' && (!i || text[i - 1] == ' ') ? sort_at(text + i, len - i, out) : 0;
+	bool option = false; /* the last word is one */
 
-		i += n ? n : 1;
+	for (size_t i = 0; i < len;) {
+		size_t n = option && text[i] == '\'' ? sort_at(text + i, len - i, out) : 0;
+
+		if (!n) {
+			option = len - i > 2 && !memcmp(text + i, "--", 2);
+			while (i + n < len && text[i + n] != ' ')
+				n++;
+		}
+		i += n + (i + n < len);
 	}
 }
 
@@ -149,7 +168,7 @@ size_t made_up_hide(const char *text, size_t len, char *out, size_t room)
 	if (len >= room / 2)
 		return 0;
 	for (size_t i = 0; i < len; i++) {
-		size_t made = i && in_name(text[i - 1]) ? 0 : made_up_at(text + i, len - i);
+		size_t made = i && text[i - 1] == '/' ? made_up_at(text + i, len - i) : 0;
 
 		if (!made)
 			continue;

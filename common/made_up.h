@@ -11,15 +11,16 @@
 #define MADE_UP_MARK "\001~" /* no longer than any made-up name */
 
 /*
- * Copies text to out, with MADE_UP_MARK for each made-up name:
+ * Copies text to out, with MADE_UP_MARK for each made-up name in a path, behind a slash:
  *
  * - names of Python's tempfile, Snakemake and mktemp: "tmpx8_w2k1q", "tmp.oaacgy3n", "tmp.Yc3bOp0kPz";
  *
  * - UUIDs;
  *
- * - MADE_UP_HASH or more lower-case hex digits; two of them may be a folder, as with Nextflow and git.
+ * - MADE_UP_HASH or more lower-case hex digits with a letter; two of them may be a folder, as with Nextflow and git.
  *
- * In such a text, neighbours in single quotes without digits are sorted: generators write sets in any order.
+ * In such a text the quoted values of a long option are sorted, up to one with a digit: Python writes sets in any order.
+ * A folder with such a name may have other contents in each job. A fingerprint tells that only of files that are named.
  * Returns the length. Returns 0 if the text has no made-up name, or half of `room` bytes or more; out is then undefined.
  */
 size_t made_up_hide(const char *text, size_t len, char *out, size_t room);

@@ -73,15 +73,19 @@ static int places_make(struct planner *p, struct errbuf *err)
 
 	for (size_t i = 0; i < s->n; i++) {
 		const char *name = s->about[i].partition;
+		char cut[sizeof(((struct place_partition *)0)->name)];
 		struct place_partition *part;
 
-		if (name == before || !*name || places_partition(&p->places, name))
+		if (name == before || !*name)
 			continue;
 		before = name; /* equal texts are one pointer */
+		snprintf(cut, sizeof(cut), "%s", name);
+		if (places_partition(&p->places, cut))
+			continue;
 		if (ARRAY_ROOM_ZEROED(p->places.partitions, room, p->places.n_partitions + 1) < 0)
 			return err_set(err, "no memory for partitions");
 		part = &p->places.partitions[p->places.n_partitions++];
-		snprintf(part->name, sizeof(part->name), "%s", name);
+		memcpy(part->name, cut, sizeof(cut));
 		part->open = true;
 		part->default_min = s->default_min;
 		part->max_min = DURATION_UNLIMITED;
@@ -284,9 +288,7 @@ static int kin_learn(struct planner *p, struct untaught *u, struct errbuf *err)
 		struct ended_run r = {.env = &p->env, .row = &row, .now = store_time(p, p->outcomes[u->job[i]].end_s)};
 
 		rc = row_read(p, u->job[i], &row, err);
-		if (rc > 0)
-			rc = later_find(p, u, i, &row, &later, err);
-		if (rc == 0)
+		if (rc > 0 && (rc = later_find(p, u, i, &row, &later, err)) == 0)
 			rc = run_learn(&r, later, err);
 		ended_run_forget(&r);
 	}

@@ -127,7 +127,7 @@ int replay_print_json(const struct replay_conf *conf, const struct stream *s, co
 	for (unsigned by = 0; by < PLAN_WAYS; by++)
 		json_array_append_new(rows, row_json(&r->row[by], (enum plan_by)by));
 	return cli_print_json(json_pack("{s:s, s:I, s:I, s:I, s:s, s:f, s:f, s:I, s:I, s:I, s:I, s:s, s:s, s:I, s:f, s:f, s:f, s:o, s:o, s:o}",
-					"file", conf->file, "jobs", (json_int_t)s->n, "counted", (json_int_t)r->counted, "size",
+					"file", cli_shown(conf->file), "jobs", (json_int_t)s->n, "counted", (json_int_t)r->counted, "size",
 					(json_int_t)s->nodes, "unit", s->processors ? "processors" : "nodes", "load", s->load, "days",
 					(double)s->jobs[s->n - 1].submit_s / DAY_S, "left_out", (json_int_t)s->left_out, "too_large",
 					(json_int_t)s->too_large, "bad_lines", (json_int_t)s->bad, "with_request",

@@ -88,7 +88,7 @@ static int source_judge(const struct stream *s, const struct plan_estimate *e, c
 		if (source == SOURCES ? e[i].source == SOURCE_NONE : e[i].source != source)
 			continue;
 		if (source != SOURCE_NONE)
-			width[out->jobs] = (double)e[i].hi_s / e[i].lo_s;
+			width[out->jobs] = (double)e[i].hi_s / fmax(e[i].lo_s, 1); /* whole seconds */
 		out->jobs++;
 		if (source == SOURCE_NONE || !is_whole(&s->about[i], &o[i]))
 			continue;

@@ -127,7 +127,10 @@ static int replay_verb(int argc, char **argv)
 	} else {
 		if (a.load > 0 && stream.load > 0)
 			stream_load_set(&stream, a.load);
-		rc = replay_stream(&a, &conf, &stream);
+		if (a.load > 0 && !(stream.load > 0))
+			rc = cli_fail("%s: all jobs were submitted at one moment: leave --load out", cli_shown(a.sacct ? a.sacct : a.swf));
+		else
+			rc = replay_stream(&a, &conf, &stream);
 		stream_free(&stream);
 	}
 	conf_free(&conf);

@@ -141,8 +141,8 @@ static void items_settle(struct reading *r)
 		longest_s = it->sim.run_s > longest_s ? it->sim.run_s : longest_s;
 	}
 	if (!most_min)
-		most_min = duration_ceil_minutes((double)longest_s);
-	most_min = most_min > LIMIT_MAX ? LIMIT_MAX : (most_min + HOUR_MIN - 1) / HOUR_MIN * HOUR_MIN;
+		most_min = (duration_ceil_minutes((double)longest_s) + HOUR_MIN - 1) / HOUR_MIN * HOUR_MIN;
+	most_min = most_min > LIMIT_MAX ? LIMIT_MAX : most_min;
 	r->out->default_min = most_min;
 	for (size_t i = 0; i < r->n; i++) {
 		struct item *it = &r->item[i];

@@ -150,6 +150,10 @@ sub refused {
 spew('empty', '');
 spew('no.swf', "1 2 3\n");
 spew('unsized.swf', "1 0 0 600 8 -1 -1 8 3600 -1 1 1 1 5 1 -1 -1 -1\n");
+sacct_file('short', map { { Submit => $begin + 60 * $_, run => 1 } } 1 .. 100); # intervals from 0 s
+sound('runs of a second', replayed('runs of a second', '--sacct', 'short'));
+sacct_file('once', map { { Submit => $begin, run => 60 } } 1 .. 10);
+refused(1, 'once: all jobs were submitted at one moment: leave --load out', '--sacct', 'once', '--load', 0.5);
 run_command('gzip', '-k', 'log.swf');
 refused(1, 'log.swf.gz is compressed by gzip: .*zcat', '--swf', 'log.swf.gz');
 $r = run_command('sh', '-c', 'zcat log.swf.gz | "$0" replay --json --swf -', build_dir() . '/precedent');

@@ -167,14 +167,21 @@ static void test_made_up_names(void **state)
 	     SH "sh /x/00000000-1111-2222-3333-444444444444/call/script\n"},
 	};
 	static const char *const other[][2] = {
-	    {SH "./a 'x' 'y'\n", SH "./a 'y' 'x'\n"}, /* no generator wrote this */
-	    {SH "./a '1' '2' tmp.aaaaaaaa\n", SH "./a '2' '1' tmp.aaaaaaaa\n"},
-	    {SH "./a 'x'  'y' tmp.aaaaaaaa\n", SH "./a 'y'  'x' tmp.aaaaaaaa\n"},
-	    {SH "./a deadbeef01234567\n", SH "./a deadbeef01234568\n"}, /* a seed */
-	    {SH "./a 0123456789abcdef0123456789abcdefg\n", SH "./a 1123456789abcdef0123456789abcdefg\n"},
-	    {SH "./a tmpfiles\n", SH "./a tmpfilez\n"},
-	    {SH "./a tmp.solver\n", SH "./a tmp.walker\n"},
-	    {SH "./a xtmp.aaaaaaaa\n", SH "./a xtmp.bbbbbbbb\n"},
+	    {SH "./a --n 'x' 'y'\n", SH "./a --n 'y' 'x'\n"}, /* no generator wrote this */
+	    {SH "./a --n '1' '2' /tmp.aaaaaaaa\n", SH "./a --n '2' '1' /tmp.aaaaaaaa\n"},
+	    {SH "./a --n 'x'  'y' /tmp.aaaaaaaa\n", SH "./a --n 'y'  'x' /tmp.aaaaaaaa\n"},
+	    {SH "./a /deadbeef01234567\n", SH "./a /deadbeef01234568\n"}, /* a seed */
+	    {SH "./a /0123456789abcdef0123456789abcdefg\n", SH "./a /1123456789abcdef0123456789abcdefg\n"},
+	    {SH "./a /tmpfiles\n", SH "./a /tmpfilez\n"},
+	    {SH "./a /tmp.solver\n", SH "./a /tmp.walker\n"},
+	    {SH "./a /xtmp.aaaaaaaa\n", SH "./a /xtmp.bbbbbbbb\n"},
+	    {SH "./a /tmp_Methane\n", SH "./a /tmp_Benzene\n"},
+	    {SH "./a tmp_methane\n", SH "./a tmp_benzene\n"}, /* names of results, not of files */
+	    {SH "./a --x 0.118000000000000000000001\n", SH "./a --x 0.218000000000000000000001\n"},
+	    {SH "./a /010101010101010101010101\n", SH "./a /010101010101010101010102\n"},
+	    {SH "run docker://s@sha256:0123456789abcdef01234567\n", SH "run docker://s@sha256:1123456789abcdef01234567\n"},
+	    {SH "./a --id 6f9619ff-8b86-d011-b42d-00cf4fc964ff\n", SH "./a --id 7f9619ff-8b86-d011-b42d-00cf4fc964ff\n"},
+	    {SH "cd /w/tmp.oaacgy3n && ./a 'ocean' 'air'\n", SH "cd /w/tmp.oaacgy3n && ./a 'air' 'ocean'\n"},
 	};
 
 	(void)state;
