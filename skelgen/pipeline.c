@@ -232,16 +232,19 @@ static int understand_excerpt(struct survey *v, const struct skel_budget *budget
 
 int skel_understand_pieces(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
 {
+	double wall_ns = 0;
 	struct survey v;
-	int rv = survey_make(t, budget->seconds, &v, err);
+	int rv;
 
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
+		wall_ns = fmax(wall_ns, trace_get_rank(t, r)->wall_ns);
+	/* A run that fits the budget can still have too many lines. */
+	rv = survey_make(t, fmin(budget->seconds, wall_ns * 1e-9), &v, err);
 	if (rv != 0)
 		return rv;
 	rv = understand_excerpt(&v, budget, out, err);
 	if (rv == 0) {
-		out->run = (struct run_totals){0, v.segments.gap_ns, v.segments.delayed_ns, v.segments.delayed_most_ns, v.segments.events};
-		for (uint32_t r = 0; r < trace_n_ranks(t); r++)
-			out->run.wall_ns = fmax(out->run.wall_ns, trace_get_rank(t, r)->wall_ns);
+		out->run = (struct run_totals){wall_ns, v.segments.gap_ns, v.segments.delayed_ns, v.segments.delayed_most_ns, v.segments.events};
 		out->plan.full_s = out->run.wall_ns * 1e-9;
 	}
 	survey_free(&v);
@@ -252,6 +255,14 @@ int skel_understand_pieces(const struct trace *t, const struct skel_budget *budg
 static bool worth(const struct skel_stages *pieces, const struct skel_stages *whole, double seconds)
 {
 	return (pieces->pieces.n < FEW ? FAR : CLEARLY) * beyond(pieces, seconds) < beyond(whole, seconds);
+}
+
+/* What can be built goes first. */
+static bool preferred(const struct skel_stages *pieces, const struct skel_stages *whole, double seconds)
+{
+	if ((pieces->lines <= SKEL_LINES_MAX) != (whole->lines <= SKEL_LINES_MAX))
+		return pieces->lines <= SKEL_LINES_MAX;
+	return worth(pieces, whole, seconds) || (size_of(whole) > 1 && size_of(pieces) <= 1);
 }
 
 /* why: there is no skeleton of pieces; NULL: there is. */
@@ -269,7 +280,7 @@ static int understand_best(const struct trace *t, const struct skel_budget *budg
 	struct errbuf why = {{0}};
 	int rv = skel_understand_pieces(t, budget, &pieces, &why);
 
-	if (rv == 0 && (!whole || worth(&pieces, out, budget->seconds) || (size_of(out) > 1 && size_of(&pieces) <= 1))) {
+	if (rv == 0 && (!whole || preferred(&pieces, out, budget->seconds))) {
 		skel_stages_free(out);
 		*out = pieces;
 	} else {

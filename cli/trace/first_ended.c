@@ -22,7 +22,7 @@
 #include "trace/salvage/salvage.h"
 
 /* Ranks of both MPI libraries ended within a second after their launcher was killed. */
-#define ORPHANS_S 5.0
+#define ORPHANS_S 15.0
 #define LOOK_MS	  100
 
 /* Files in the order of their last close. */

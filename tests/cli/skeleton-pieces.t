@@ -29,11 +29,11 @@ sub traced {
 
 sub lines_of { return scalar(() = slurp($_[0]) =~ /\n/g) }
 
-for my $case (['steps', 400], ['solver', 100], ['panels', 3000], ['refine', 6000], ['farm', 3000], ['fetch', 3000], ['some', 1500], ['branch', 3000], ['teams', 400]) {
+for my $case (['steps', 400], ['solver', 100], ['panels', 3000], ['refine', 6000], ['farm', 3000], ['fetch', 3000], ['some', 1500], ['branch', 3000], ['teams', 1600]) {
 	my ($kind, $steps) = @$case;
 	for my $times (1, 4) {
 		my $trace = traced("$kind.$times.ptrace", $kind, $times * $steps);
-		my $seconds = $kind eq 'teams' ? 0.02 : 0.1; # less than the whole run of teams needs
+		my $seconds = 0.1;
 		my $made = precedent('skeleton', $trace, '-o', "$kind.$times", '--seconds', $seconds);
 		is($made->{rc}, 0, "$kind, $times times: a skeleton is made") or diag $made->{err};
 		cmp_ok(lines_of("$kind.$times/skel.c"), '<=', $LINES, '... small');

@@ -10,6 +10,7 @@
 /* Ranks that end within so many seconds end together. Ranks that others killed at once took up to 10 ms at a load of 9. When one
  * rank was killed, Open MPI's launcher ended the others a second later; MPICH's does so at once. */
 #define TOGETHER_S 0.2
+#define LONG_BEFORE_S 60 /* a rank that ended so long before the others was not ended with the launcher */
 
 struct judge {
 	struct ending *e;
@@ -522,7 +523,8 @@ struct ending_ends ending_ends(const struct trace *t)
 	if (first == ENDING_NONE)
 		return x;
 	x.perhaps = x.within_s < TOGETHER_S && was_killed(t, first);
-	x.killed = x.launcher_signal || (x.perhaps && mpi && !strncmp(mpi, "Open MPI", strlen("Open MPI")));
+	x.killed = (x.launcher_signal && (!within || x.within_s < LONG_BEFORE_S)) ||
+		   (x.perhaps && mpi && !strncmp(mpi, "Open MPI", strlen("Open MPI")));
 	x.perhaps &= !x.killed;
 	return x;
 }

@@ -316,9 +316,10 @@ static void test_killed(void **state)
 	static const struct {
 		const char *how, *facts, *want;
 	} v[] = {
-	    /* The launcher was killed, however long the ranks outlived it. */
+	    /* The launcher was killed, and the ranks outlived it; or one had died long before. */
 	    {"exit code 137 (Killed)", "first_ended=1\nends_within=1.5\nlauncher_signal=9\n", "killed 0 1 2"},
 	    {"exit code 139 (Segmentation fault)", "first_ended=1\nends_within=0.001\nlauncher_signal=11\n", "killed 0 1 2"},
+	    {"exit code 137 (Killed)", "first_ended=1\nends_within=600\nlauncher_signal=9\n", "died 1"},
 	    /* Together, or one and a second later the others. */
 	    {"exit code 137 (Killed)", "mpi=Open MPI v4.1.4\nfirst_ended=1\nends_within=0.012\n", "killed 0 1 2"},
 	    {"exit code 143 (Terminated)", "mpi=Open MPI v4.1.4\nfirst_ended=1\nends_within=0.012\n", "killed 0 1 2"},
