@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 			fprintf(stderr, "bench_confidence: program %llu: %s\n", (unsigned long long)i, err.text);
 			return 1;
 		}
-	printf("| asked | noise | asked | refused | confidence, mean | within the error | with 0.9 | of these within |\n"
+	printf("| inputs | noise | asked | refused | confidence, mean | within the error | with 0.9 | of these within |\n"
 	       "| --- | --- | --- | --- | --- | --- | --- | --- |\n");
 	for (size_t k = 0; k < NOISES; k++)
 		print("inside", noises[k], &inside[k]);

@@ -86,15 +86,14 @@ A trace begins in MPI_Init and ends in MPI_Finalize.
 A program that uses sessions alone is not traced.
 A program that also calls MPI_Init is traced.
 Calls on a communicator of MPI_Comm_create_from_group are then recorded.
-Skeletons do not know how that communicator was made, and end with an error of the MPI library.
+A program that communicates on it has no working skeleton: a skeleton ends with an error of the MPI library.
 .TP
 Setters of statuses
-They change a status that the program itself reads.
-Messages do not depend on a status.
+Skeletons leave these calls out: messages do not depend on a status.
 .TP
 Buffers
-A skeleton attaches buffers of its own for MPI_Bsend and its like.
-The time that MPI_Buffer_flush and its like wait counts as computation.
+A skeleton attaches buffers of its own for MPI_Bsend, MPI_Ibsend and MPI_Bsend_init.
+The time in MPI_Buffer_flush and MPI_Buffer_iflush counts as computation.
 .SS Reasons
 The calls of a function are counted if the function
 END
