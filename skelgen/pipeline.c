@@ -17,6 +17,7 @@
 #define OVER      1.2   /* times the budget that a skeleton may run */
 #define TRIES     5     /* for an excerpt within the limits */
 #define FIRST     0.125 /* of the most calls: the first of them shows how well pieces of this run fold */
+#define LINES_BUILT 40000 /* gcc takes 3 s and 163 MB: for a run that fits the budget and has no pieces */
 #define AIM       0.8   /* of SKEL_LINES_MAX: larger excerpts fold somewhat better or worse */
 #define CALL_LINES 7    /* that most calls take in the source */
 #define CALL_LINES_MOST 20 /* that calls do not take, with their loops and conditions */
@@ -238,8 +239,7 @@ int skel_understand_pieces(const struct trace *t, const struct skel_budget *budg
 
 	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
 		wall_ns = fmax(wall_ns, trace_get_rank(t, r)->wall_ns);
-	/* A run that fits the budget can still have too many lines. */
-	rv = survey_make(t, fmin(budget->seconds, wall_ns * 1e-9), &v, err);
+	rv = survey_make(t, budget->seconds, &v, err);
 	if (rv != 0)
 		return rv;
 	rv = understand_excerpt(&v, budget, out, err);
@@ -290,7 +290,9 @@ static int understand_best(const struct trace *t, const struct skel_budget *budg
 	}
 	if (rv == 1)
 		err_set(&why, "the run has no two moments at which no message, request or collective is under way");
-	return out->lines <= SKEL_LINES_MAX ? 0 : refuse_lines(out->lines, rv == 0 ? NULL : &why, err);
+	if (out->lines <= (out->plan.predicted_s <= OVER * budget->seconds ? LINES_BUILT : SKEL_LINES_MAX))
+		return 0;
+	return refuse_lines(out->lines, rv == 0 ? NULL : &why, err);
 }
 
 int skel_understand(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
