@@ -73,9 +73,9 @@ struct job_comment {
 	 * - least: the known wait is a lower bound only.
 	 */
 	char at[COMMENT_AT_MAX];
-	/* The job's groups of similar runs (predictor/store/groups.h). similar: what they told, if nothing else was known. It is
-	 * "command/600/120/4200": the narrowest group that counted; estimate, least and most in seconds. "": none. Both are left
-	 * out if the text gets too long. */
+	/* The job's groups of similar runs (predictor/store/groups.h), and the estimate from them if nothing else was known.
+	 * The estimate is "command/600/120/4200": the narrowest group that counted; then estimate, least and most in seconds.
+	 * "": none. Both are left out if the text gets too long. */
 	char groups[COMMENT_GROUPS_MAX];
 	char similar[COMMENT_SIMILAR_MAX];
 };

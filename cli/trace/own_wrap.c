@@ -100,8 +100,8 @@ static void put_declaration(FILE *f, const struct own_rule *r, const char *prefi
 	fprintf(f, "%s)", r->n_param ? "" : "void");
 }
 
-/* The wrapper is one line with the number of the rule's line, which an error of the compiler names. linked: the linker calls
- * __wrap_NAME for NAME, and NAME for __real_NAME. */
+/* The wrapper is one line. It has the number of the rule's line, so that the compiler's errors name that line. If `linked`, the
+ * linker calls __wrap_NAME for NAME, and NAME for __real_NAME. */
 static void put_wrapper(FILE *f, const struct own_rule *r, bool linked)
 {
 	bool returns = strcmp(r->returns, "void") != 0;

@@ -128,7 +128,7 @@ static int64_t param_value(struct input *in, uint32_t rank, const struct sig_wal
 	}
 }
 
-/* Ranks of a call are ranks of its communicator, or of that of its window. */
+/* The communicator whose ranks the call names: its own, or its window's. */
 static int64_t comm_of(const struct trace_defs *d, uint32_t sym)
 {
 	int64_t comm = sig_scalar(d, sym, TK_COMM, TRACE_NULL), win = sig_scalar(d, sym, TK_WIN, TRACE_NULL);

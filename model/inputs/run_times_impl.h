@@ -81,8 +81,8 @@ double run_times_product_at(const struct fitter *t, const uint32_t x[3], uint32_
 bool run_times_is_steep(const struct fitter *t, uint32_t size);
 /* ---- time_sum.c ---- */
 
-/* Replaces the product in `out` by a sum of products of its factors and of the first n_sizes sizes. least: mean square error
- * of the product on runs left out. The sum, and each further term, has to leave at most the share `worth` of the error.
+/* Replaces the product in `out` by a sum of products of its factors and of the first n_sizes sizes. `least` is the product's
+ * mean square error on runs left out. The sum, and each further term, has to leave at most the share `worth` of the error.
  * Returns the new least error. */
 double run_times_choose_sum(struct fitter *t, uint32_t n_sizes, double worth, double least, struct time_fn *out);
 /* Fits the coefficients of the function's terms to the sample with the current weights. Returns the mean square error on
