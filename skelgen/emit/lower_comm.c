@@ -152,15 +152,22 @@ static bool array_members(const struct leaf_ctx *c, const struct leaf_rank *r, c
 	return true;
 }
 
-static void put_group(struct leaf_ctx *c, struct code *out)
+/* MPI_Comm_create_from_group has no parent. All ranks of a trace are in MPI_COMM_WORLD. */
+static void put_group(struct leaf_ctx *c, bool has_parent, struct code *out)
 {
 	struct array_value a = lower_array(c, array_members, NULL);
 
-	lower_comm(c, "comm", out);
+	if (has_parent)
+		lower_comm(c, "comm", out);
+	else
+		code_named(out, "MPI_COMM_WORLD");
 	lower_named(c, "newcomm", VALUE_INT, out);
 	array_put(&a, out);
 	array_put_length(&a, out);
-	lower_named(c, "tag", VALUE_INT, out);
+	if (has_parent)
+		lower_named(c, "tag", VALUE_INT, out);
+	else
+		code_int(out, 0); /* a thread makes one at a time */
 	code_call(out, "skel_comm_group");
 }
 
@@ -195,12 +202,12 @@ int lower_comm_call(struct leaf_ctx *c, struct code *out, const char **why)
 		lower_named(c, "comm", VALUE_INT, out); /* the place of the handle, which lower_comm names by its constant */
 		code_op(out, OPS_PLACE, OPS_COMM);
 		code_call(out, name);
-	} else if (strcmp(name, "MPI_Comm_create_group") == 0) {
+	} else if (strcmp(name, "MPI_Comm_create_group") == 0 || strcmp(name, "MPI_Comm_create_from_group") == 0) {
 		if (value_is_constant(c, value_named, "newcomm", TRACE_NULL, &made) && made == TRACE_NULL) {
 			*why = "its communicator is not known";
 			return -1;
 		}
-		put_group(c, out);
+		put_group(c, lower_has_param(c, "comm"), out);
 	} else if (strcmp(name, "MPI_Intercomm_create") == 0) {
 		put_intercomm(c, out);
 	} else if (strcmp(name, "MPI_Intercomm_merge") == 0) {

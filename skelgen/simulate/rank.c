@@ -20,10 +20,13 @@ int sim_rank_open(struct sim *s, uint32_t rank)
 	r->matching = NET_NONE;
 	r->sequence = calloc(d->n_comm + 1u, sizeof *r->sequence);
 	r->place = calloc(d->n_comm + 1u, sizeof *r->place);
+	r->made = calloc(d->n_comm + 2u, sizeof *r->made);
 	r->win = calloc(s->tree->globals->n_win + 1u, sizeof *r->win);
 	r->file_sequence = calloc(s->tree->globals->n_file + 1u, sizeof *r->file_sequence);
-	if (r->sequence == NULL || r->place == NULL || r->win == NULL || r->file_sequence == NULL)
+	if (r->sequence == NULL || r->place == NULL || r->made == NULL || r->win == NULL ||
+	    r->file_sequence == NULL)
 		return -1;
+	r->made[0] = r->made[1] = true; /* MPI_COMM_WORLD, MPI_COMM_SELF */
 	for (uint32_t i = 0; i < s->tree->globals->n_win; i++)
 		r->win[i].started = r->win[i].posted = SKEL_NOTHING;
 	scaled_begin(&r->it, s->tree, s->plan, rank);
@@ -36,6 +39,7 @@ void sim_rank_close(struct sim_rank *r)
 	free(r->slot);
 	free(r->sequence);
 	free(r->place);
+	free(r->made);
 	free(r->win);
 	free(r->file_sequence);
 }
@@ -174,6 +178,10 @@ static const struct trace_comm *call_comm(struct sim *s, const struct sim_rank *
 	*local = call_scalar(d, sym, TK_COMM, 0, TRACE_NULL);
 	if (*local < 0 || *local >= d->n_comm) {
 		err_set(s->err, "it names no communicator");
+		return NULL;
+	}
+	if (!r->made[*local]) {
+		err_set(s->err, "no call of the trace makes its communicator");
 		return NULL;
 	}
 	return &d->comm[*local];
@@ -511,9 +519,13 @@ static int start_persistent(struct sim *s, struct sim_rank *r)
 static int collective(struct sim *s, struct sim_rank *r)
 {
 	const char *name = trace_fn[r->leaf->fn].name;
-	int64_t slot = call_scalar(skel_defs(s->tree, r->rank), r->sym, TK_NEWREQ, 0, TRACE_NULL);
+	const struct trace_defs *d = skel_defs(s->tree, r->rank);
+	int64_t slot = call_scalar(d, r->sym, TK_NEWREQ, 0, TRACE_NULL);
+	int64_t makes = call_scalar(d, r->sym, TK_NEWCOMM, 0, TRACE_NULL);
 	uint32_t request;
 
+	if (makes >= 0 && makes < d->n_comm)
+		r->made[makes] = true;
 	/* Frees need not wait for anybody; create_group is called by its members alone. */
 	if (strstr(name, "_free") != NULL || strstr(name, "_disconnect") != NULL || strstr(name, "_group") != NULL)
 		return 0;

@@ -33,9 +33,10 @@ struct sim_rank {
 	uint32_t matching;     /* the matched probe waits until this receive has its message; NET_NONE: none does */
 	struct sim_slot *slot;
 	uint32_t n_slot;
-	/* by local communicator: collectives made, and own place + 1 (0: not yet looked up) */
+	/* by local communicator: collectives made, own place + 1 (0: not yet looked up), and whether a call has made it */
 	uint64_t *sequence;
 	uint32_t *place;
+	bool *made;
 	struct sim_win *win;      /* by global number */
 	uint64_t *file_sequence;  /* by global number */
 };

@@ -120,7 +120,7 @@ SKIP: {
 
 # ---- the same under MPICH, and what MPI-4 added ----
 SKIP: {
-    skip 'no MPICH here', 20 if grep { system("command -v $_ >/dev/null 2>&1") } qw(mpicc.mpich mpif90.mpich mpirun.mpich);
+    skip 'no MPICH here', 22 if grep { system("command -v $_ >/dev/null 2>&1") } qw(mpicc.mpich mpif90.mpich mpirun.mpich);
     my %want = map { $_ => [grep { !/^MPI_(Type_h|Type_struct|Grequest)/ } split /\n/,
                             slurp("tests/cli/data/calls_more.$_.txt")] } 0, 1;
     splice @{$want{$_}}, -5, 4 for 0, 1;
@@ -139,6 +139,9 @@ SKIP: {
         my ($trace) = glob "$dir/*.ptrace";
         my $calls = $program eq 'calls_mpi4' ? [split /\n/, slurp('tests/cli/data/calls_mpi4.0.txt')] : $want{0};
         is_deeply([events($trace // 'none', 0)], $calls, "MPICH, $program: the calls of rank 0");
+        next if $program ne 'calls_mpi4';
+        like(run_command("$build/precedent skeleton $trace -o $tmp/mpi4 && make -C $tmp/mpi4"), qr/\A0\n/, 'MPICH: a skeleton of these');
+        like(run_command("$run $tmp/mpi4/skel"), qr/\A0\n.*^events \d+\n.*^digest /ms, '... which runs to its end');
     }
 }
 

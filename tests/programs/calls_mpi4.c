@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * calls_mpi4: new calls of MPI-4 on two ranks: partitioned messages, persistent collectives, combined nonblocking
- * calls, large counts. Exits with 77 if the MPI library has none of them.
+ * calls, large counts, the communicator of a session. Exits with 77 if the MPI library has none of them.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -77,6 +77,22 @@ static void combined(MPI_Comm w)
 	MPI_Comm_free(&c);
 }
 
+static void session(void)
+{
+	MPI_Session s;
+	MPI_Group g;
+	MPI_Comm c;
+
+	MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &s);
+	MPI_Group_from_session_pset(s, "mpi://WORLD", &g);
+	MPI_Comm_create_from_group(g, "org.precedent.calls", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &c);
+	MPI_Allgather(out, 2, MPI_INT, in, 2, MPI_INT, c);
+	take(4);
+	MPI_Comm_free(&c);
+	MPI_Group_free(&g);
+	MPI_Session_finalize(&s);
+}
+
 int main(int argc, char **argv)
 {
 	MPI_Init(&argc, &argv);
@@ -87,6 +103,7 @@ int main(int argc, char **argv)
 	partitioned(MPI_COMM_WORLD);
 	persistent(MPI_COMM_WORLD);
 	combined(MPI_COMM_WORLD);
+	session();
 	MPI_Reduce(rank ? (void *)&sum : MPI_IN_PLACE, &sum, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
 	if (rank == 0)
 		printf("calls: sum %ld\n", sum);

@@ -16,6 +16,7 @@ bool ending_is_collective(uint32_t fn)
 {
 	switch (fn) {
 	case FN_MPI_Comm_create_group:  /* called by a part of the members */
+	case FN_MPI_Comm_create_from_group: /* has no communicator */
 	case FN_MPI_Intercomm_create:   /* has two communicators */
 	case FN_MPI_Win_attach:
 	case FN_MPI_Win_detach:

@@ -151,6 +151,31 @@ static void test_collectives_differ(void **arg)
 	refuse(s, "MPI_Bcast", "MPI_Allreduce");
 }
 
+/* A communicator that the program made unseen cannot be made again. */
+static struct syn *on_own_communicator(bool seen)
+{
+	static const uint32_t both[] = {0, 1};
+	struct syn *s = pair();
+
+	for (uint32_t r = 0; r < 2; r++) {
+		uint32_t made = syn_comm(s, r, both, 2);
+
+		if (seen)
+			syn_call(s, r, "MPI_Comm_create_from_group", 1, SYN(.newcomm = made));
+		syn_call(s, r, "MPI_Allreduce", 2, SYN(.comm = made, .count = 1));
+		syn_call(s, r, r == 0 ? "MPI_Send" : "MPI_Recv", 3, SYN(.comm = made, .dst = 1, .src = 0, .count = 1));
+	}
+	syn_end(s);
+	return s;
+}
+
+static void test_communicator_made_unseen(void **arg)
+{
+	(void)arg;
+	accept(on_own_communicator(true), 1);
+	refuse(on_own_communicator(false), "MPI_Allreduce", "no call of the trace makes its communicator");
+}
+
 static void test_roots_differ(void **arg)
 {
 	struct syn *s = pair();
@@ -533,7 +558,7 @@ static void test_buffered_sends(void **arg)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_buffered_sends),
+		cmocka_unit_test(test_buffered_sends),	       cmocka_unit_test(test_communicator_made_unseen),
 		cmocka_unit_test(test_working_programs),       cmocka_unit_test(test_message_too_long),
 		cmocka_unit_test(test_tags_differ),	       cmocka_unit_test(test_synchronous_sends_meet),
 		cmocka_unit_test(test_collectives_differ),     cmocka_unit_test(test_roots_differ),
