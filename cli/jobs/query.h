@@ -13,6 +13,5 @@ json_t *query_ask(json_t *request);
 json_t *query_load(const char *path, const char *verb, const char *member);
 /* The answer for machines; returns the exit code. */
 int query_print_json(json_t *answer);
-/* A whole number from 1 to max: 0, or -1. */
 
 #endif

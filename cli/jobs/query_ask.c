@@ -65,8 +65,8 @@ out:
 /* Members that are points in time. precedentd sends seconds since 1970, and the JSON for users has ISO 8601. */
 static bool is_time(const char *key)
 {
-	static const char *const keys[] = {"created", "end", "first", "not_before", "now", "retrace_at", "since", "source_ended", "start",
-					   "submit", "tracing_stopped", "updated", "when"};
+	static const char *const keys[] = {"created", "end", "end_hi", "end_lo", "first", "limit_end", "not_before", "now", "retrace_at", "since",
+					   "source_ended", "start", "submit", "tracing_stopped", "updated", "when"};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (!strcmp(keys[i], key))

@@ -27,6 +27,7 @@ extern const struct verb verb_confine;
 
 /* on jobs, asked of precedentd */
 extern const struct verb verb_jobs;
+extern const struct verb verb_queue;
 extern const struct verb verb_show;
 extern const struct verb verb_explain;
 extern const struct verb verb_accuracy;

@@ -43,7 +43,7 @@ my $trace = trace_of('heat.ptrace', 'heat', 32, 200);
 
 subtest 'without a verb' => sub {
 	is_deeply([sort @verbs],
-		[sort qw(trace info import view export skeleton verify predict advise model jobs show explain accuracy replay retrace forget doctor conf completion)],
+		[sort qw(trace info import view export skeleton verify predict advise model jobs queue show explain accuracy replay retrace forget doctor conf completion)],
 		'the verbs of this version are listed');
 	my $r = precedent();
 	is($r->{rc}, 2, 'no verb is a usage error');

@@ -151,7 +151,12 @@ subtest 'a predicted job is compared with its prediction' => sub {
 	like($said, qr/precedent: 00:00:\d\d on fast .* on slow; limit will be 00:02:00 \(you asked 00:20:00\)/, 'predicted');
 	ok(wait_until(40, sub { $testbed->job_info($job)->{TimeLimit} eq '00:02:00' }), 'its limit is set') or diag $testbed->log('precedentd');
 	like($testbed->job_info($job)->{AdminComment}, qr/ user_limit=20 limit=2 /, '... and its comment says so');
+	my $row = qr/^$job +\S+ +fast +(\S+) +00:20:00  00:00:\d\d +(\S+)  (.*)$/m;
+	is_deeply([precedent('queue')->{out} =~ $row], ['PENDING', '-', '-'], 'the queue shows what it will take');
 	$testbed->run({as => 'root'}, 'scontrol', 'release', $job);
+	my @running;
+	ok(wait_until(30, sub { @running = precedent('queue')->{out} =~ $row; @running && $running[0] eq 'RUNNING' }), '... and then that it runs');
+	like("@running[1, 2]", qr/^\d\d:\d\d \d\d:\d\d \(\d\d:\d\d-\d\d:\d\d\)$/, '... from when to when') or diag "@running";
 	$testbed->wait_job($job, 60);
 	ok(wait_until(20, sub { (shown($job)->{job}{state} // '') eq 'COMPLETED' }), 'its end is seen');
 	like(precedent('jobs', '-n', 1)->{out}, qr/^$job .* 00:20:00 00:02:00 00:00:\d\d .* [+-]\d+\.\d %$/m, 'jobs shows both');
