@@ -86,7 +86,8 @@ static int program_untraced(const struct daemon_env *env, const struct store_run
 	p.state = PROGRAM_FAILED;
 	p.source_job = run->jobid;
 	p.n_traces = 0;
-	p.retrace_at = retrace_at;
+	/* slurmctld marked the key in the second of the submission, and takes such a mark for a newer one. */
+	p.retrace_at = retrace_at && retrace_at <= run->submit_time ? run->submit_time + 1 : retrace_at;
 	p.updated = now;
 	snprintf(p.reason, sizeof(p.reason), "%s", reason);
 	daemon_say(env, LOG_LEVEL_WARN, "job %u: key %.8s: %s", run->jobid, run->key, reason);

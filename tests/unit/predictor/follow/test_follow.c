@@ -229,6 +229,19 @@ static void test_job_failed(void **state)
 	assert_int_equal(w->n_submitted, 0);
 }
 
+/* The next submission is due for tracing: its second is not that of the first one, which is marked. */
+static void test_job_failed_at_once(void **state)
+{
+	struct cluster_job *j = job_add(1, ACT_TRACE);
+
+	(void)state;
+	job_end(j, "FAILED", 0);
+	j->submit_time = j->start_time = j->end_time = w->now;
+	look();
+	assert_state(PROGRAM_FAILED, "FAILED");
+	assert_true(program().retrace_at == j->submit_time + 1);
+}
+
 static void test_retried_trace(void **state)
 {
 	(void)state;
@@ -685,6 +698,7 @@ int main(void)
 		T(test_no_spool),
 		T(test_spool_of_somebody_else),
 		T(test_job_failed),
+		T(test_job_failed_at_once),
 		T(test_retried_trace),
 		T(test_array_is_traced_once), T(test_burst_is_learned_once), T(test_traced_is_learned_last),
 		T(test_job_gone),
