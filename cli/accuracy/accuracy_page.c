@@ -184,8 +184,9 @@ static void foot_put(FILE *out)
 		 "precedent accuracy");
 }
 
-static int page_put(FILE *out, const json_t *answer)
+static int page_put(FILE *out, const void *of)
 {
+	const json_t *answer = of;
 	const json_t *all = json_object_get(answer, "all");
 
 	if (head_put(out, answer))
@@ -212,21 +213,7 @@ static int page_put(FILE *out, const json_t *answer)
 
 int accuracy_page_write(const json_t *answer, const char *path)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out;
-	int rc;
-
 	if (!json_object_get(answer, "points"))
 		return cli_fail("this answer has no single runs, which the plots need; is precedentd older than this command?");
-	out = open_memstream(&text, &len);
-	if (!out)
-		return cli_fail("no memory");
-	rc = page_put(out, answer);
-	if (fclose(out) != 0 && !rc)
-		rc = cli_fail("no memory");
-	if (!rc)
-		rc = cli_write_file(path, text, len);
-	free(text);
-	return rc;
+	return page_write(path, page_put, answer);
 }

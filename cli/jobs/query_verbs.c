@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/jobs/jobs_page.h"
 #include "cli/jobs/query.h"
 #include "cli/jobs/query_print.h"
 #include "cli/ui/util.h"
@@ -18,11 +19,14 @@
 #include "common/duration.h"
 #include "predictor/spool/remove.h"
 
+#define JOBS_LIST 20  /* one screen */
+#define JOBS_PAGE 500 /* as many as precedentd gives */
+
 /* Arguments of all these verbs. */
 struct args {
 	bool json, all;
 	long max, job;
-	const char *from, *user;
+	const char *from, *user, *html;
 };
 
 /* -1: go on; else the exit code. A saved answer and --all stand for the job. */
@@ -31,10 +35,14 @@ static int arguments_read(const struct verb *v, int argc, char **argv, struct ar
 	int rc;
 	char **operand;
 
-	*a = (struct args){.max = 20};
+	*a = (struct args){0};
 	operand = options_read(v, argc, argv, a, &rc);
 	if (!operand)
 		return rc;
+	if (a->json && a->html)
+		return cli_usage(v->name, "--json or --html, not both");
+	if (!a->max)
+		a->max = a->html ? JOBS_PAGE : JOBS_LIST;
 	if (v->operand && !a->from && !a->all && !a->user) {
 		if (!*operand)
 			return cli_usage(v->name, "which job?");
@@ -124,7 +132,9 @@ static int jobs_verb(int argc, char **argv)
 	if (!answer)
 		return 1;
 	rc = 0;
-	if (a.json) {
+	if (a.html) {
+		rc = jobs_page_write(answer, a.html);
+	} else if (a.json) {
 		rc = query_print_json(answer);
 	} else if (!json_array_size(json_object_get(answer, "jobs"))) {
 		puts("no jobs known to Precedent");
@@ -138,8 +148,9 @@ static int jobs_verb(int argc, char **argv)
 }
 
 static const struct verb_option jobs_options[] = {
-	{"number", 'n', "N", OPT_NUMBER(struct args, max, 1, 500), .help = "the last N jobs (default 20, at most 500)"},
+	{"number", 'n', "N", OPT_NUMBER(struct args, max, 1, 500), .help = "the last N jobs (default 20, with --html 500, which is the most)"},
 	{"all", 'a', NULL, OPT_FLAG(struct args, all), .help = "everybody's (root and SlurmUser)"},
+	{"html", 0, "FILE", OPT_TEXT(struct args, html), .help = "a page about them: asked for, used, and what to ask for (- is standard output)"},
 	{"json", 0, NULL, OPT_FLAG(struct args, json), .help = "everything, for machines"},
 	{"from", 0, "FILE", OPT_TEXT(struct args, from), .help = "what --json printed once (- is standard input), instead of asking precedentd"},
 	{0},
@@ -147,10 +158,10 @@ static const struct verb_option jobs_options[] = {
 
 const struct verb verb_jobs = {
 	"jobs", "", "your recent jobs: predicted and actual times",
-	.forms = {"[-n N] [--all] [--json | --from FILE]"},
+	.forms = {"[-n N] [--all] [--json | --html FILE] [--from FILE]"},
 	.text = "Your recent jobs: what was asked and set, what was predicted, what happened. ERROR is (predicted - actual) / actual; "
 		"ASKED and LIMIT are time limits.",
-	.examples = {"", "-n 100 --json"},
+	.examples = {"", "-n 500 --html jobs.html"},
 	.options = jobs_options, .run = jobs_verb,
 };
 

@@ -194,11 +194,21 @@ static void plans_put(FILE *out, const struct replay *r)
 
 /* ---- the page ---- */
 
-static int page_put(FILE *out, const struct replay_conf *conf, const struct stream *s, const struct replay *r)
+struct page {
+	const struct replay_conf *conf;
+	const struct stream *stream;
+	const struct replay *replay;
+};
+
+static int page_put(FILE *out, const void *of)
 {
+	const struct page *page = of;
+	const struct stream *s = page->stream;
+	const struct replay *r = page->replay;
+
 	if (page_begin(out, "What Precedent would have done here", "What Precedent would have told and gained here"))
 		return 1;
-	stream_put(out, conf, s, r);
+	stream_put(out, page->conf, s, r);
 	tiles_put(out, s, r);
 	fputs("<div class=\"plots\">\n", out);
 	plans_draw(out, r, false);
@@ -218,18 +228,7 @@ static int page_put(FILE *out, const struct replay_conf *conf, const struct stre
 
 int replay_page_write(const struct replay_conf *conf, const struct stream *stream, const struct replay *r, const char *path)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-	int rc;
+	const struct page page = {conf, stream, r};
 
-	if (!out)
-		return cli_fail("no memory");
-	rc = page_put(out, conf, stream, r);
-	if (fclose(out) != 0 && !rc)
-		rc = cli_fail("no memory");
-	if (!rc)
-		rc = cli_write_file(path, text, len);
-	free(text);
-	return rc;
+	return page_write(path, page_put, &page);
 }

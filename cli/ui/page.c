@@ -2,6 +2,7 @@
 /* See page.h. */
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -64,4 +65,22 @@ void page_table_begin(FILE *out, const char *title, const char *caption, const c
 void page_table_end(FILE *out)
 {
 	fputs("</tbody>\n</table>\n</div>\n", out);
+}
+
+int page_write(const char *path, int (*put)(FILE *out, const void *of), const void *of)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	int rc;
+
+	if (!out)
+		return cli_fail("no memory");
+	rc = put(out, of);
+	if (fclose(out) != 0 && !rc)
+		rc = cli_fail("no memory");
+	if (!rc)
+		rc = cli_write_file(path, text, len);
+	free(text);
+	return rc;
 }
