@@ -151,6 +151,8 @@ static json_t *call_json(const struct trace_defs *d, struct symbolizer *sym, con
 		json_object_set_new(x, "communicator", json_integer(c->comm));
 	if (c->win >= 0)
 		json_object_set_new(x, "window", json_integer(c->win));
+	if (c->file >= 0 && c->file < (int64_t)d->n_file)
+		json_object_set_new(x, "file", json_string(d->file[c->file].name));
 	if (c->site < d->n_site)
 		json_object_set_new(x, "site", json_string(symbolizer_site(sym, d, &d->site[c->site], site, sizeof(site))));
 	return x;

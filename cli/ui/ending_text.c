@@ -57,12 +57,17 @@ static void add_peers(struct ending_words *w, const struct trace_defs *d, const 
 		text_add(w, " on MPI_COMM_SELF");
 	if (c->win >= 0)
 		text_add(w, " on window %" PRId64, c->win);
+	if (c->file >= 0 && c->file < (int64_t)d->n_file) {
+		const char *name = d->file[c->file].name, *slash = strrchr(name, '/');
+
+		text_add(w, " on file %s", slash ? slash + 1 : name);
+	}
 }
 
 struct trace_in_call text_call_of(const struct trace_defs *d, uint32_t symbol)
 {
 	return (struct trace_in_call){.inside = true, .fn = d->sigs.sig[symbol].fn, .site = d->sigs.sig[symbol].site,
-				      .comm = sig_scalar(d, symbol, TK_COMM, TRACE_NULL), .win = TRACE_NULL,
+				      .comm = sig_scalar(d, symbol, TK_COMM, TRACE_NULL), .win = TRACE_NULL, .file = TRACE_NULL,
 				      .dst = sig_scalar(d, symbol, TK_DST, sig_scalar(d, symbol, TK_ROOT, TRACE_IN_CALL_NONE)),
 				      .src = sig_scalar(d, symbol, TK_SRC, TRACE_IN_CALL_NONE),
 				      .tag = sig_scalar(d, symbol, TK_TAG, TRACE_IN_CALL_NONE)};
@@ -262,8 +267,10 @@ static void dead_end_text(struct ending_words *w, const struct ending_finding *f
 	else if (m->need == NEED_ENTRY)
 		text_add(w, ", which "), text_add_ranks(w, m->peer, m->n_peer),
 			text_add(w, m->n_peer == 1 ? " has not entered: " : " have not entered: ");
-	else
+	else if (m->need == NEED_UNLOCK)
 		text_add(w, ", which rank %u has locked: ", m->peer[0]);
+	else
+		text_add(w, " for rank %u, which has not called %s: ", m->peer[0], m->need == NEED_POST ? "MPI_Win_post" : "MPI_Win_complete");
 	add_ended(w, m);
 	if (m->need == NEED_MESSAGE && m->other_tag >= 0)
 		text_add(w, "; a message from rank %u with tag %" PRId64 " is there, which nobody receives", m->peer[0],

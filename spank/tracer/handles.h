@@ -62,6 +62,8 @@ void file_release(int64_t index);
 int64_t disp_of_site(uint32_t site, int64_t disp);
 /* The n members of a group as ranks in the window's group. `given` is scratch memory. */
 int win_group_ranks(MPI_Group g, MPI_Win w, int n, int *given, int *rank);
+/* Store the group of a call that may not return in the spill file. Call without the lock. */
+void win_group_before(MPI_Group g, MPI_Win w);
 
 int64_t type_define(MPI_Datatype t);
 int64_t op_define(MPI_Op op);

@@ -212,6 +212,8 @@ void file_put_back(MPI_File f, int64_t index)
 {
 	if (index >= 0)
 		hmap_put(&handles.file, HANDLE_KEY(f), (int32_t)index);
+	if (index >= 0 && index < SPILL_OBJECTS_MAX)
+		rec.live->file[index] = HANDLE_KEY(f);
 }
 
 void file_release(int64_t index)
@@ -251,6 +253,26 @@ int64_t disp_of_site(uint32_t site, int64_t disp)
 }
 
 /* ---- groups ---- */
+
+void win_group_before(MPI_Group g, MPI_Win w)
+{
+	struct spill_live *live = rec.live;
+	int size = 0, given[SPILL_GROUP_MAX], rank[SPILL_GROUP_MAX];
+	bool known;
+
+	live->n_group = 0;
+	if (rec.locking)
+		rec_lock();
+	known = rec_known(&handles.win, HANDLE_KEY(w)) >= 0;
+	if (rec.locking)
+		rec_unlock();
+	/* A wrong handle is for the program's own call to report: its window may have an error handler. */
+	if (!known || g == MPI_GROUP_NULL || mpi.Group_size(g, &size) != MPI_SUCCESS || size > (int)SPILL_GROUP_MAX || win_group_ranks(g, w, size, given, rank) < 0)
+		return;
+	for (int i = 0; i < size; i++)
+		live->group[i] = rank[i];
+	live->n_group = (uint32_t)size;
+}
 
 int win_group_ranks(MPI_Group g, MPI_Win w, int n, int *given, int *rank)
 {

@@ -27,6 +27,16 @@ sub at {
 
 sub in { my ($case, $call) = @_; return qr/\Q$call\E ${\at($case)}/ }
 
+# The same for a call on a window or a file.
+sub on { my ($case, $call, $object) = @_; return qr/\Q$call\E on $object \S+ ${\at($case)}/ }
+
+# A library may wait for MPI_Win_post in MPI_Win_start or in MPI_Win_complete.
+sub start {
+	my ($case, $on) = @_;
+	my $function = $case =~ tr/-/_/r;
+	return qr/(?:MPI_Win_start$on ${\at($case)}|MPI_Win_complete$on ${\at("$case-late", $function)})/;
+}
+
 my $finalize = qr/is in MPI_Finalize in main \(hangs\.c:\d+\)/;
 my $order = qr/: all ranks of a communicator must make the same collective calls in the same order/;
 # case => [how it ends (1: it is killed by the test), kind, ranks, first line of info about it]
@@ -53,7 +63,17 @@ my %case = (
 	abort => [0, 'aborted', [2], qr/aborted  rank 2 called MPI_Abort ${\at('abort', 'calls_abort')}/],
 	truncated => [0, qr/^(?:died|in-call)$/, [1], qr/(?:died |ended)    rank 1 was in MPI_Recv from rank 0, tag 14 ${\at('truncated')}, /],
 	'no-rank' => [0, qr/^(?:died|in-call)$/, [3], qr/(?:died |ended)    rank 3 was in MPI_Send to rank 4, tag 15 ${\at('no-rank')}(?:, and ended|: there is no such rank)/],
+	fence => [1, 'no-entry', [0, 2, 3], qr/hung     ranks 0, 2, 3 wait in ${\on('fence', 'MPI_Win_fence', 'window')}, which rank 1 has not entered: rank 1 $finalize/],
+	'win-free' => [1, 'no-entry', [0, 1, 3], qr/hung     ranks 0, 1, 3 wait in ${\on('win-free', 'MPI_Win_free', 'window')}, which rank 2 has not entered: rank 2 $finalize/],
+	'no-post' => [1, 'no-post', [0], qr/hung     rank 0 waits in ${\start('no-post', ' on window \d+')} for rank 1, which has not called MPI_Win_post: rank 1 $finalize/],
+	'no-complete' => [1, 'no-complete', [2], qr/hung     rank 2 waits in ${\on('no-complete', 'MPI_Win_wait', 'window')} for rank 1, which has not called MPI_Win_complete: rank 1 $finalize/],
+	'both-start' => [1, 'deadlock', [0, 1], qr/hung     rank 0 waits in ${\start('both-start', '')} for rank 1, rank 1 in ${\start('both-start', '')} for rank 0: a deadlock$/m],
+	'no-unlock' => [1, 'no-unlock', [3], qr/hung     rank 3 waits in MPI_Win_(?:lock|unlock) to rank 0 on window \d+ in no_unlock \(hangs\.c:\d+\), which rank 1 has locked: rank 1 $finalize/],
+	'file-open' => [1, 'no-entry', [0 .. 2], qr/hung     ranks 0-2 wait in ${\in('file-open', 'MPI_File_open')}, which rank 3 has not entered: rank 3 $finalize/],
+	'write-all' => [1, 'no-entry', [0, 2, 3], qr/hung     ranks 0, 2, 3 wait in ${\on('write-all', 'MPI_File_write_all', 'file')}, which rank 1 has not entered: rank 1 $finalize/],
+	'file-close' => [1, 'no-entry', [1 .. 3], qr/hung     ranks 1-3 wait in ${\on('file-close', 'MPI_File_close', 'file')}, which rank 0 has not entered: rank 0 $finalize/],
 	well => [0],
+	epochs => [1],
 	works => [1],
 );
 
@@ -61,7 +81,7 @@ my %case = (
 # from there to its place.
 sub run_case {
 	my ($mpi, $case, $file) = @_;
-	my @trace = (build_dir() . '/precedent', 'trace', '-q', '-o', $file, '--', @{ $mpi->{run} }, '-n', 4, program_of($mpi, 'hangs'), $case);
+	my @trace = (build_dir() . '/precedent', 'trace', '-q', '-o', $file, '--', @{ $mpi->{run} }, '-n', 4, program_of($mpi, 'hangs'), $case, "$file.out");
 	my $there = 0;
 	pipe my $read, my $write or die "pipe: $!\n";
 	my $pid = fork // die "fork: $!\n";
@@ -116,7 +136,7 @@ for my $mpi (libraries()) {
 		my $file = "$dir/$case.ptrace";
 		my $title = "$mpi->{name}, $case";
 		my $json = eval { decode_json(precedent('info', '--json', $file)->{out}) } // {};
-		if ($case eq 'works') {
+		if (!$kind && $case{$case}[0]) {
 			ok($json->{partial} && $json->{events} > 60, "$title: a run that is killed at work");
 			# A rank may have been at work while all others waited for it. No rank is the cause.
 			my @kind = map { $_->{kind} } @{ $json->{ending} };

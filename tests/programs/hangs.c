@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hangs CASE: a few steps that work, then one planted hang or death. Cases are the functions below; `well` is none, and
- * `works` is at work until it is killed. The lines at which ranks stop have a comment "CASE: rank N stops here", which
- * tests/cli/info-hangs.t reads.
+ * hangs CASE [FILE]: a few steps that work, then one planted hang or death. Cases are the functions below; `well` is none.
+ * `works` and `epochs` are at work until they are killed. Cases write FILE, by default hangs.out. The lines at which ranks
+ * stop have a comment "CASE: rank N stops here", which tests/cli/info-hangs.t reads.
  */
 #include <mpi.h>
 #include <signal.h>
@@ -19,6 +19,14 @@
 static int rank, size;
 static double out[MANY], in[MANY];
 static volatile double sink;
+static const char *file_name;
+
+/* All that takes long has been done: the rank reaches its place at once. */
+static void say_there(void)
+{
+	printf("hangs: rank %d is there\n", rank);
+	fflush(stdout);
+}
 
 static void send_send(void)
 {
@@ -191,6 +199,194 @@ static void lock(void)
 	RETURNS;
 }
 
+static MPI_Win make_window(void)
+{
+	MPI_Win win;
+
+	MPI_Win_create(in, sizeof(in), sizeof(*in), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	return win;
+}
+
+static MPI_Group group_of(int member)
+{
+	MPI_Group all, one;
+
+	MPI_Comm_group(MPI_COMM_WORLD, &all);
+	MPI_Group_incl(all, 1, &member, &one);
+	MPI_Group_free(&all);
+	return one;
+}
+
+/* The second window of its kind: the first one has worked, and is freed. */
+static void fence(void)
+{
+	MPI_Win win = make_window();
+
+	MPI_Win_fence(0, win);
+	MPI_Win_fence(0, win);
+	MPI_Win_free(&win);
+	win = make_window();
+	MPI_Win_fence(0, win);
+	say_there();
+	if (rank != 1)
+		MPI_Win_fence(0, win); /* fence: ranks 0, 2 and 3 stop here */
+	RETURNS;
+}
+
+static void win_free(void)
+{
+	MPI_Win win = make_window();
+
+	say_there();
+	if (rank != 2)
+		MPI_Win_free(&win); /* win-free: ranks 0, 1 and 3 stop here */
+	RETURNS;
+}
+
+/* An epoch with rank 1 that works, as rank 1 posts to all of rank 0's epochs but the last. */
+static void no_post(void)
+{
+	MPI_Win win = make_window();
+	MPI_Group group = group_of(rank ^ 1);
+
+	if (rank > 1)
+		say_there();
+	for (int i = 0; i < 2 && rank < 2; i++) {
+		if (i)
+			say_there();
+		if (rank == 1 && !i) {
+			MPI_Win_post(group, 0, win);
+			MPI_Win_wait(win);
+		}
+		if (rank == 0) {
+			MPI_Win_start(group, 0, win); /* no-post: rank 0 stops here */
+			MPI_Put(out, 1, MPI_DOUBLE, 1, 0, 1, MPI_DOUBLE, win);
+			MPI_Win_complete(win); /* no-post-late: or here */
+		}
+	}
+	RETURNS;
+}
+
+static void no_complete(void)
+{
+	MPI_Win win = make_window();
+	MPI_Group group = group_of(3 - rank);
+
+	say_there();
+	if (rank == 1)
+		MPI_Win_start(group, 0, win);
+	if (rank != 2)
+		return;
+	MPI_Win_post(group, 0, win);
+	MPI_Win_wait(win); /* no-complete: rank 2 stops here */
+	RETURNS;
+}
+
+/* Each begins an epoch with the other before it posts. */
+static void both_start(void)
+{
+	MPI_Win win = make_window();
+	MPI_Group group = group_of(rank ^ 1);
+
+	say_there();
+	MPI_Win_start(group, 0, win); /* both-start: all ranks stop here */
+	MPI_Put(out, 1, MPI_DOUBLE, rank ^ 1, 0, 1, MPI_DOUBLE, win);
+	MPI_Win_complete(win); /* both-start-late: or here */
+	MPI_Win_post(group, 0, win);
+	MPI_Win_wait(win);
+	RETURNS;
+}
+
+static void no_unlock(void)
+{
+	MPI_Win win = make_window();
+
+	if (rank == 1) {
+		MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+		MPI_Put(out, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, win);
+		MPI_Win_flush(0, win);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	say_there();
+	if (rank != 3)
+		return;
+	MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win); /* no-unlock: rank 3 stops here */
+	MPI_Put(out, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, win);
+	MPI_Win_unlock(0, win); /* no-unlock-late: or here */
+	RETURNS;
+}
+
+static MPI_File open_file(void)
+{
+	MPI_File file;
+
+	MPI_File_open(MPI_COMM_WORLD, file_name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+	return file;
+}
+
+static void file_open(void)
+{
+	MPI_File file;
+
+	if (rank != 3)
+		MPI_File_open(MPI_COMM_WORLD, file_name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file); /* file-open: they stop here */
+	RETURNS;
+}
+
+/* Pieces of all ranks alternate, so that the library exchanges them before it writes. */
+static void write_all(void)
+{
+	MPI_File file = open_file();
+	MPI_Datatype comb;
+
+	MPI_Type_vector(MANY / 8, 1, size, MPI_DOUBLE, &comb);
+	MPI_Type_commit(&comb);
+	MPI_File_set_view(file, rank * (MPI_Offset)sizeof(double), MPI_DOUBLE, comb, "native", MPI_INFO_NULL);
+	MPI_File_write_all(file, out, MANY / 8, MPI_DOUBLE, MPI_STATUS_IGNORE);
+	say_there();
+	if (rank != 1)
+		MPI_File_write_all(file, out, MANY / 8, MPI_DOUBLE, MPI_STATUS_IGNORE); /* write-all: ranks 0, 2 and 3 stop here */
+	RETURNS;
+}
+
+static void file_close(void)
+{
+	MPI_File file = open_file();
+
+	MPI_File_write_at(file, rank * (MPI_Offset)sizeof(double), out, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
+	say_there();
+	if (rank != 0)
+		MPI_File_close(&file); /* file-close: ranks 1, 2 and 3 stop here */
+	RETURNS;
+}
+
+/* Windows and files that work. All ranks share a lock until the end. */
+static void epochs(void)
+{
+	MPI_Win win = make_window(), other = make_window();
+	MPI_File file = open_file();
+	MPI_Group next = group_of((rank + 1) % size), before = group_of((rank + size - 1) % size);
+
+	MPI_Win_lock_all(0, other);
+	say_there();
+	for (;;) {
+		MPI_Win_fence(0, win);
+		MPI_Win_fence(0, win);
+		MPI_Win_post(before, 0, win);
+		MPI_Win_start(next, 0, win);
+		MPI_Put(out, 1, MPI_DOUBLE, (rank + 1) % size, 0, 1, MPI_DOUBLE, win);
+		MPI_Win_complete(win);
+		MPI_Win_wait(win);
+		MPI_Put(out, 1, MPI_DOUBLE, (rank + 1) % size, rank, 1, MPI_DOUBLE, other);
+		MPI_Win_flush((rank + 1) % size, other);
+		MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+		MPI_Put(out, 1, MPI_DOUBLE, 0, rank, 1, MPI_DOUBLE, win);
+		MPI_Win_unlock(0, win);
+		MPI_Barrier(MPI_COMM_WORLD);
+		MPI_File_write_at_all(file, rank * (MPI_Offset)sizeof(double), out, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
+	}
+}
+
 static __attribute__((noipa)) void divide(void)
 {
 	raise(SIGSEGV); /* segv: rank 1 dies here */
@@ -259,21 +455,41 @@ static void well(void)
 	RETURNS;
 }
 
-static const struct {
+struct hang {
 	const char *name;
 	void (*run)(void);
-} cases[] = {
+};
+
+static const struct hang cases[] = {
 	{"send-send", send_send}, {"ring", ring}, {"no-send", no_send}, {"wrong-tag", wrong_tag}, {"not-entered", not_entered},
 	{"other-collective", other_collective}, {"other-root", other_root}, {"two-comms", two_comms}, {"waitall", waitall},
 	{"any-source", any_source}, {"waitany", waitany}, {"computes", computes}, {"chain", chain}, {"polls", polls},
 	{"probe", probe}, {"ibarrier", ibarrier}, {"lock", lock}, {"segv", segv}, {"abort", calls_abort}, {"leaves", leaves},
-	{"truncated", truncated}, {"no-rank", no_rank}, {"to-self", to_self}, {"works", works}, {"well", well},
+	{"truncated", truncated}, {"no-rank", no_rank}, {"to-self", to_self}, {"works", works}, {"file-open", file_open}, {"well", well},
 };
+
+/* These say themselves when they are there. */
+static const struct hang prepared[] = {
+	{"fence", fence}, {"win-free", win_free}, {"no-post", no_post}, {"no-complete", no_complete}, {"both-start", both_start},
+	{"no-unlock", no_unlock}, {"write-all", write_all}, {"file-close", file_close},
+	{"epochs", epochs},
+};
+
+static const struct hang *find_case(const struct hang *all, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(all[i].name, name))
+			return &all[i];
+	return NULL;
+}
 
 int main(int argc, char **argv)
 {
+	const char *name = argc > 1 ? argv[1] : "well";
+	const struct hang *hang;
 	double sum = 0;
 
+	file_name = argc > 2 ? argv[2] : "hangs.out";
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -282,11 +498,13 @@ int main(int argc, char **argv)
 			     MPI_STATUS_IGNORE);
 		MPI_Allreduce(in, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 	}
-	printf("hangs: rank %d is there\n", rank);
-	fflush(stdout);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		if (argc > 1 && !strcmp(argv[1], cases[i].name))
-			cases[i].run();
+	hang = find_case(prepared, sizeof(prepared) / sizeof(*prepared), name);
+	if (!hang) {
+		say_there();
+		hang = find_case(cases, sizeof(cases) / sizeof(*cases), name);
+	}
+	if (hang)
+		hang->run();
 	MPI_Finalize();
 	return 0;
 }

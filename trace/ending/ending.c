@@ -44,7 +44,8 @@ const char *ending_kind_name(uint8_t kind)
 	static const char *const name[] = {
 		[ENDING_DIED] = "died", [ENDING_ABORTED] = "aborted", [ENDING_OTHER_COLLECTIVE] = "other-collective",
 		[ENDING_DEADLOCK] = "deadlock", [ENDING_KNOT] = "knot", [ENDING_NO_MESSAGE] = "no-message",
-		[ENDING_NO_RECEIVE] = "no-receive", [ENDING_NO_ENTRY] = "no-entry", [ENDING_NO_UNLOCK] = "no-unlock",
+		[ENDING_NO_RECEIVE] = "no-receive", [ENDING_NO_ENTRY] = "no-entry", [ENDING_NO_POST] = "no-post",
+		[ENDING_NO_COMPLETE] = "no-complete", [ENDING_NO_UNLOCK] = "no-unlock",
 		[ENDING_FAILED] = "in-call", [ENDING_KILLED] = "killed", [ENDING_COMPUTES] = "computes"};
 
 	return name[kind];
@@ -89,7 +90,7 @@ static bool same_call(const struct ending_call *a, const struct ending_call *b)
 }
 
 /* The first collective, from 1, that differs among those that both histories have; 0: none. */
-static uint64_t first_difference(const struct ending_comm *a, const struct ending_comm *b)
+static uint64_t first_difference(const struct ending_entries *a, const struct ending_entries *b)
 {
 	uint64_t end = a->entered < b->entered ? a->entered : b->entered;
 	uint64_t most = a->entered > b->entered ? a->entered : b->entered;
@@ -100,16 +101,16 @@ static uint64_t first_difference(const struct ending_comm *a, const struct endin
 	return 0;
 }
 
-/* A rank in a collective of that communicator, from number k on, never goes on. */
-static void stop_members(struct judge *j, uint32_t comm, uint64_t k, bool *stopped)
+/* A rank in a collective of that scope, from number k on, never goes on. */
+static void stop_members(struct judge *j, uint32_t scope, uint64_t k, bool *stopped)
 {
 	const struct ending_own *o = j->e->own;
 
 	for (uint32_t r = 0; r < j->e->n_ranks; r++) {
 		const struct ending_rank *x = &j->e->rank[r];
+		uint32_t i = x->where == ENDING_INSIDE ? ending_scope_of_call(&trace_get_rank(j->e->t, r)->defs, x->call) : ENDING_NONE;
 
-		if (x->where == ENDING_INSIDE && x->call->comm >= 0 && ending_is_collective(x->call->fn) &&
-		    o->names.comm[r][x->call->comm] == comm && o->state[r].open_number >= k)
+		if (i != ENDING_NONE && o->state[r].scope[i] == scope && o->state[r].open_number >= k)
 			stopped[r] = true;
 	}
 }
@@ -117,23 +118,23 @@ static void stop_members(struct judge *j, uint32_t comm, uint64_t k, bool *stopp
 static void compare_rank(struct judge *j, const uint32_t *first, uint8_t *broken, uint32_t r, bool *stopped)
 {
 	const struct ending_own *o = j->e->own;
+	const struct trace_defs *d = &trace_get_rank(j->e->t, r)->defs;
 
-	for (uint32_t i = 0; i < trace_get_rank(j->e->t, r)->defs.n_comm; i++) {
-		const struct trace_comm *c = &trace_get_rank(j->e->t, r)->defs.comm[i];
-		uint32_t comm = o->names.comm[r][i], a = first[comm];
-		const struct ending_comm *x, *y = o->state[r].comm ? o->state[r].comm[i] : NULL;
+	for (uint32_t i = 0; i < o->state[r].n_scope; i++) {
+		uint32_t scope = o->state[r].scope[i], a = first[scope];
+		const struct ending_entries *x, *y = o->state[r].entry[i];
 		struct ending_finding *f;
 		uint64_t k;
 
 		/* In an intercommunicator the sides call with different roots. */
-		if (!y || a == ENDING_NONE || a == r || broken[comm] || c->kind != TCOMM_INTRA)
+		if (!y || a == ENDING_NONE || a == r || broken[scope] || d->comm[ending_comm_of(d, i)].kind != TCOMM_INTRA)
 			continue;
-		x = ending_comm_of(j->e, a, comm);
+		x = ending_entries_of(j->e, a, scope);
 		k = x ? first_difference(x, y) : 0;
 		if (!k)
 			continue;
-		broken[comm] = 1;
-		stop_members(j, comm, k, stopped);
+		broken[scope] = 1;
+		stop_members(j, scope, k, stopped);
 		f = add_finding(j, ENDING_OTHER_COLLECTIVE, (const uint32_t[]){a, r}, 2);
 		if (f) {
 			f->call[0] = x->call[(k - 1) % ENDING_HISTORY];
@@ -146,16 +147,16 @@ static void compare_rank(struct judge *j, const uint32_t *first, uint8_t *broken
 static void find_other_collectives(struct judge *j, bool *stopped)
 {
 	const struct ending_own *o = j->e->own;
-	uint32_t *first = malloc((o->names.n_comm + 1ull) * sizeof(*first));
-	uint8_t *broken = calloc(o->names.n_comm + 1ull, 1);
+	uint32_t *first = malloc((o->n_scope + 1ull) * sizeof(*first));
+	uint8_t *broken = calloc(o->n_scope + 1ull, 1);
 
 	j->no_memory |= !first || !broken;
-	for (uint32_t i = 0; first && i < o->names.n_comm; i++)
+	for (uint32_t i = 0; first && i < o->n_scope; i++)
 		first[i] = ENDING_NONE;
 	for (uint32_t r = 0; !j->no_memory && r < j->e->n_ranks; r++)
-		for (uint32_t i = 0; i < trace_get_rank(j->e->t, r)->defs.n_comm; i++)
-			if (o->state[r].comm && o->state[r].comm[i] && first[o->names.comm[r][i]] == ENDING_NONE)
-				first[o->names.comm[r][i]] = r;
+		for (uint32_t i = 0; i < o->state[r].n_scope; i++)
+			if (o->state[r].entry[i] && first[o->state[r].scope[i]] == ENDING_NONE)
+				first[o->state[r].scope[i]] = r;
 	for (uint32_t r = 0; !j->no_memory && r < j->e->n_ranks; r++)
 		compare_rank(j, first, broken, r, stopped);
 	free(first);
@@ -398,7 +399,8 @@ static bool is_dead_end(const struct judge *j, const struct ending_wait *w)
 static void add_dead_end(struct judge *j, uint32_t r, uint32_t i)
 {
 	static const uint8_t kind[] = {[NEED_MESSAGE] = ENDING_NO_MESSAGE, [NEED_RECEIVE] = ENDING_NO_RECEIVE,
-				       [NEED_ENTRY] = ENDING_NO_ENTRY, [NEED_UNLOCK] = ENDING_NO_UNLOCK};
+				       [NEED_ENTRY] = ENDING_NO_ENTRY, [NEED_POST] = ENDING_NO_POST,
+				       [NEED_COMPLETE] = ENDING_NO_COMPLETE, [NEED_UNLOCK] = ENDING_NO_UNLOCK};
 	const struct ending_wait *w = &j->e->rank[r].wait[i];
 	struct ending_finding *f;
 
@@ -630,9 +632,13 @@ void ending_destroy(struct ending *e)
 	if (!e)
 		return;
 	for (uint32_t r = 0; r < e->n_ranks && o && o->state; r++) {
-		for (uint32_t i = 0; o->state[r].comm && i < trace_get_rank(e->t, r)->defs.n_comm; i++)
-			free(o->state[r].comm[i]);
-		free(o->state[r].comm);
+		for (uint32_t i = 0; o->state[r].entry && i < o->state[r].n_scope; i++)
+			free(o->state[r].entry[i]);
+		free(o->state[r].entry);
+		free(o->state[r].scope);
+		free(o->state[r].same);
+		free(o->state[r].start);
+		free(o->state[r].post);
 		free(o->state[r].slot);
 		free((void *)o->state[r].op);
 	}
@@ -644,6 +650,10 @@ void ending_destroy(struct ending *e)
 		free(o->channel);
 		free(o->missing);
 		free(o->lock);
+		free(o->scope);
+		free(o->epoch);
+		hash_table_free(&o->known_scope);
+		hash_table_free(&o->known_epoch);
 		free(o->open);
 	}
 	free(o);

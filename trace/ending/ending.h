@@ -26,6 +26,8 @@ enum ending_need {
 	NEED_MESSAGE,  /* that a peer sends */
 	NEED_RECEIVE,  /* that the peer receives */
 	NEED_ENTRY,    /* that all peers enter the collective */
+	NEED_POST,     /* that the peer calls MPI_Win_post */
+	NEED_COMPLETE, /* that the peer calls MPI_Win_complete */
 	NEED_UNLOCK,   /* that all peers unlock the window */
 	NEED_UNKNOWN   /* the trace does not tell */
 };
@@ -65,6 +67,8 @@ enum ending_kind {
 	ENDING_NO_MESSAGE,       /* rank[0] waits for a message; nobody will send it, as all possible senders have ended */
 	ENDING_NO_RECEIVE,       /* rank[0] sends to a rank that has ended */
 	ENDING_NO_ENTRY,         /* rank[0] is in a collective that ranks have not entered that have ended */
+	ENDING_NO_POST,          /* rank[0] begins an epoch of a window, and a target has ended that did not post */
+	ENDING_NO_COMPLETE,      /* rank[0] waits for the end of an epoch, and an origin has ended that did not complete */
 	ENDING_NO_UNLOCK,        /* rank[0] waits for a lock whose holder has ended */
 	ENDING_FAILED,           /* rank[0] is the only one in a call that waits for no other rank; no other finding */
 	ENDING_KILLED,           /* no other finding: these ranks were killed together, at work */

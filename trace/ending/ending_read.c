@@ -12,51 +12,15 @@
 
 /* ---- collectives ---- */
 
-bool ending_is_collective(uint32_t fn)
-{
-	switch (fn) {
-	case FN_MPI_Comm_create_group:  /* called by a part of the members */
-	case FN_MPI_Comm_create_from_group: /* has no communicator */
-	case FN_MPI_Intercomm_create:   /* has two communicators */
-	case FN_MPI_Win_attach:
-	case FN_MPI_Win_detach:
-	case FN_MPI_Win_free:           /* of a window, not of a communicator */
-		return false;
-	default:
-		break;
-	}
-	switch (trace_fn[fn].cls) {
-	case TC_COLL: case TC_ICOLL: case TC_COMM: case TC_WIN:
-		return true;
-	default:
-		return false;
-	}
-}
-
-uint64_t ending_enter(struct ending_own *o, uint32_t rank, uint32_t comm, struct ending_call call)
-{
-	struct ending_comm **c = &o->state[rank].comm[comm];
-
-	if (!*c)
-		*c = calloc(1, sizeof(**c));
-	if (!*c) {
-		o->no_memory = true;
-		return 0;
-	}
-	(*c)->call[(*c)->entered++ % ENDING_HISTORY] = call;
-	return (*c)->entered;
-}
-
 static uint64_t enter_collective(struct ending *e, uint32_t rank, uint32_t sym)
 {
 	const struct trace_defs *d = &trace_get_rank(e->t, rank)->defs;
 	const struct trace_sig *g = &d->sigs.sig[sym];
-	int64_t comm = sig_scalar(d, sym, TK_COMM, TRACE_NULL);
+	uint32_t scope = ending_scope_of_symbol(d, sym);
 
-	if (comm < 0 || !ending_is_collective(g->fn))
+	if (scope == ENDING_NONE)
 		return 0;
-	return ending_enter(e->own, rank, (uint32_t)comm,
-			    (struct ending_call){g->fn, g->site, sig_scalar(d, sym, TK_ROOT, TRACE_IN_CALL_NONE)});
+	return ending_enter(e->own, rank, scope, (struct ending_call){g->fn, g->site, sig_scalar(d, sym, TK_ROOT, TRACE_IN_CALL_NONE)});
 }
 
 /* ---- messages ---- */
@@ -154,38 +118,6 @@ static void complete_request(struct ending *e, uint32_t rank, const struct msg_o
 
 /* ---- events ---- */
 
-static void take_lock(struct ending_own *o, struct ending_lock l)
-{
-	if (ARRAY_ROOM(o->lock, o->cap_lock, o->n_lock + 1) == 0)
-		o->lock[o->n_lock++] = l;
-	else
-		o->no_memory = true;
-}
-
-static void release_lock(struct ending_own *o, struct ending_lock l)
-{
-	for (uint32_t i = o->n_lock; i-- > 0;)
-		if (!memcmp(&o->lock[i], &l, sizeof(l))) {
-			o->lock[i] = o->lock[--o->n_lock];
-			return;
-		}
-}
-
-static void follow_locks(struct ending *e, uint32_t rank, uint32_t sym)
-{
-	const struct trace_defs *d = &trace_get_rank(e->t, rank)->defs;
-	uint32_t fn = d->sigs.sig[sym].fn;
-	struct ending_lock l = {.rank = rank, .target = sig_scalar(d, sym, TK_DST, TRACE_NULL)};
-
-	if (trace_fn[fn].cls != TC_SYNC)
-		return;
-	l.win = (uint32_t)sig_scalar(d, sym, TK_WIN, TRACE_NULL);
-	if (fn == FN_MPI_Win_lock || fn == FN_MPI_Win_lock_all)
-		take_lock(e->own, l);
-	else if (fn == FN_MPI_Win_unlock || fn == FN_MPI_Win_unlock_all)
-		release_lock(e->own, l);
-}
-
 static void follow_event(struct ending *e, uint32_t rank, uint32_t sym)
 {
 	struct ending_own *o = e->own;
@@ -225,7 +157,7 @@ static void follow_event(struct ending *e, uint32_t rank, uint32_t sym)
 		break;
 	default:
 		make_request(e, rank, sym, number);
-		follow_locks(e, rank, sym);
+		ending_follow_window(e, rank, sym);
 		break;
 	}
 	s->events++;
@@ -278,8 +210,7 @@ static int read_rank(struct ending *e, uint32_t rank)
 	if (!t->present)
 		return 0;
 	s->op = msg_decode_rank(&o->names, rank);
-	s->comm = calloc(t->defs.n_comm + 1ull, sizeof(*s->comm));
-	if (!s->op || !s->comm)
+	if (!s->op)
 		return -1;
 	folded_begin(&it, &t->events);
 	/* one event later, as the last one may be the call that did not return */
@@ -303,7 +234,7 @@ int ending_read(struct ending *e, struct errbuf *err)
 	struct ending_own *o = e->own;
 
 	o->state = calloc(e->n_ranks + 1ull, sizeof(*o->state));
-	if (!o->state || msg_names_build(&o->names, e->t) < 0)
+	if (!o->state || msg_names_build(&o->names, e->t) < 0 || ending_scopes_build(e) < 0)
 		return err_set(err, "no memory");
 	for (uint32_t r = 0; r < e->n_ranks; r++)
 		if (read_rank(e, r) < 0 || o->no_memory)

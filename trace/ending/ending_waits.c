@@ -29,8 +29,11 @@ static void open_call(struct ending *e, uint32_t r)
 	struct ending_state *s = &o->state[r];
 	const struct trace_in_call *c = e->rank[r].call;
 	uint8_t cls = trace_fn[c->fn].cls;
+	uint32_t scope = ending_scope_of_call(&trace_get_rank(e->t, r)->defs, c);
 
 	s->open_send = s->open_receive = MSG_NONE;
+	if (scope != ENDING_NONE)
+		s->open_number = ending_enter(o, r, scope, (struct ending_call){c->fn, c->site, cls == TC_COLL ? c->dst : TRACE_IN_CALL_NONE});
 	if (c->comm < 0)
 		return;
 	/* Of two tags the call has the receive's. Programs send with the same tag, as a rule. */
@@ -42,11 +45,6 @@ static void open_call(struct ending *e, uint32_t r)
 	if (is_receive(cls) && c->src >= 0)
 		s->open_receive =
 		    msg_channel_of(&o->names, r, (uint32_t)c->comm, c->src, c->tag, false, &o->no_memory);
-	if (ending_is_collective(c->fn))
-		s->open_number = ending_enter(
-		    o, r, (uint32_t)c->comm,
-		    (struct ending_call){c->fn, c->site,
-					 trace_fn[c->fn].cls == TC_COLL ? c->dst : TRACE_IN_CALL_NONE});
 }
 
 /* ---- messages ---- */
@@ -148,17 +146,17 @@ static void match_rank(struct ending *e, uint32_t r)
 
 /* ---- waits ---- */
 
-static struct ending_wait *add_wait(struct ending_own *o, struct ending_rank *k, struct ending_wait w)
+void ending_add_wait(struct ending *e, uint32_t rank, struct ending_wait w)
 {
+	struct ending_rank *k = &e->rank[rank];
 	struct ending_wait *v = realloc(k->wait, (k->n_wait + 1ull) * sizeof(*v));
 
 	if (!v) {
-		o->no_memory = true;
-		return NULL;
+		((struct ending_own *)e->own)->no_memory = true;
+		return;
 	}
 	k->wait = v;
-	v[k->n_wait] = w;
-	return &v[k->n_wait++];
+	v[k->n_wait++] = w;
 }
 
 static void wait_for_message(struct ending *e, uint32_t r, uint32_t symbol, int64_t comm, int64_t src,
@@ -189,7 +187,7 @@ static void wait_for_message(struct ending *e, uint32_t r, uint32_t symbol, int6
 	} else {
 		w.need = NEED_UNKNOWN;
 	}
-	add_wait(e->own, &e->rank[r], w);
+	ending_add_wait(e, r, w);
 }
 
 /* w: the message; this fills in the rest. */
@@ -199,30 +197,14 @@ static void wait_for_receive(struct ending *e, uint32_t r, int64_t comm, int64_t
 	w.n_peer = w.one != MSG_NONE;
 	w.need = w.n_peer ? NEED_RECEIVE : NEED_UNKNOWN;
 	w.other_tag = TRACE_NULL;
-	add_wait(e->own, &e->rank[r], w);
-}
-
-const struct ending_comm *ending_comm_of(const struct ending *e, uint32_t rank, uint32_t comm)
-{
-	const struct ending_own *o = e->own;
-	const struct ending_comm *best = NULL;
-
-	if (!o->state[rank].comm)
-		return NULL;
-	for (uint32_t i = 0; i < trace_get_rank(e->t, rank)->defs.n_comm; i++) {
-		const struct ending_comm *c = o->state[rank].comm[i];
-
-		if (o->names.comm[rank][i] == comm && c && (!best || c->entered > best->entered))
-			best = c;
-	}
-	return best;
+	ending_add_wait(e, r, w);
 }
 
 static void add_missing(struct ending *e, struct ending_missing *m, const struct trace_group *g)
 {
 	for (uint32_t i = 0; i < g->n; i++) {
 		uint32_t r = g->rank[i];
-		const struct ending_comm *c = r < e->n_ranks ? ending_comm_of(e, r, m->comm) : NULL;
+		const struct ending_entries *c = r < e->n_ranks ? ending_entries_of(e, r, m->scope) : NULL;
 
 		/* A rank that is not in the trace is not accused. */
 		if (r < e->n_ranks && e->rank[r].where != ENDING_ABSENT && (!c || c->entered < m->k))
@@ -230,22 +212,23 @@ static void add_missing(struct ending *e, struct ending_missing *m, const struct
 	}
 }
 
-static const struct ending_missing *find_missing(struct ending *e, uint32_t r, int64_t comm, uint64_t k)
+static const struct ending_missing *find_missing(struct ending *e, uint32_t r, uint32_t scope, uint64_t k)
 {
 	struct ending_own *o = e->own;
-	const struct trace_comm *c = &trace_get_rank(e->t, r)->defs.comm[comm];
-	uint32_t number = o->names.comm[r][comm];
+	const struct trace_defs *d = &trace_get_rank(e->t, r)->defs;
+	const struct trace_comm *c = &d->comm[ending_comm_of(d, scope)];
+	uint32_t number = o->state[r].scope[scope];
 	struct ending_missing *m;
 
 	for (uint32_t i = o->n_missing; i-- > 0;)
-		if (o->missing[i].comm == number && o->missing[i].k == k)
+		if (o->missing[i].scope == number && o->missing[i].k == k)
 			return &o->missing[i];
 	if (ARRAY_ROOM(o->missing, o->cap_missing, o->n_missing + 1) != 0) {
 		o->no_memory = true;
 		return NULL;
 	}
 	m = &o->missing[o->n_missing];
-	*m = (struct ending_missing){.comm = number, .k = k};
+	*m = (struct ending_missing){.scope = number, .k = k};
 	m->rank = malloc((c->members.n + c->remote.n + 1ull) * sizeof(*m->rank));
 	if (!m->rank) {
 		o->no_memory = true;
@@ -290,16 +273,17 @@ static bool waits_for_all(uint32_t fn, bool is_root)
 /* A collective that a rank has entered. */
 struct entry {
 	uint32_t symbol, fn; /* symbol: of the request, or ENDING_NONE */
-	int64_t comm, root;
-	uint64_t k; /* its number on the communicator; 0: not known */
+	uint32_t scope;
+	int64_t root;
+	uint64_t k; /* its number in the scope; 0: not known */
 };
 
 static void wait_for_entry(struct ending *e, uint32_t r, const struct entry *c)
 {
-	const struct ending_missing *m = c->k ? find_missing(e, r, c->comm, c->k) : NULL;
+	const struct ending_missing *m = c->k ? find_missing(e, r, c->scope, c->k) : NULL;
 	struct ending_wait w = {
 	    .need = NEED_ENTRY, .symbol = c->symbol, .tag = TRACE_NULL, .other_tag = TRACE_NULL};
-	uint32_t root_rank = peer_of(e, r, c->comm, c->root);
+	uint32_t root_rank = peer_of(e, r, ending_comm_of(&trace_get_rank(e->t, r)->defs, c->scope), c->root);
 
 	if (!m || !m->n)
 		return;
@@ -313,36 +297,7 @@ static void wait_for_entry(struct ending *e, uint32_t r, const struct entry *c)
 			w.one = root_rank;
 			w.n_peer = 1;
 		}
-	add_wait(e->own, &e->rank[r], w);
-}
-
-/* Are these windows of two ranks the same? */
-static bool same_window(const struct ending *e, uint32_t a, uint32_t win_a, uint32_t b, uint32_t win_b)
-{
-	const struct trace_defs *x = &trace_get_rank(e->t, a)->defs, *y = &trace_get_rank(e->t, b)->defs;
-	const struct ending_own *o = e->own;
-
-	return win_a < x->n_win && win_b < y->n_win && x->win[win_a].ordinal == y->win[win_b].ordinal &&
-	       o->names.comm[a][x->win[win_a].comm] == o->names.comm[b][y->win[win_b].comm];
-}
-
-static void wait_for_unlock(struct ending *e, uint32_t r, const struct trace_in_call *c)
-{
-	const struct ending_own *o = e->own;
-
-	for (uint32_t i = 0; i < o->n_lock && c->win >= 0; i++) {
-		const struct ending_lock *l = &o->lock[i];
-
-		if (l->rank != r && (l->target == c->dst || l->target == TRACE_NULL || c->dst < 0) &&
-		    same_window(e, r, (uint32_t)c->win, l->rank, l->win))
-			add_wait(e->own, &e->rank[r],
-				 (struct ending_wait){.need = NEED_UNLOCK,
-						      .symbol = ENDING_NONE,
-						      .tag = TRACE_NULL,
-						      .other_tag = TRACE_NULL,
-						      .one = l->rank,
-						      .n_peer = 1});
-	}
+	ending_add_wait(e, r, w);
 }
 
 /* ---- requests ---- */
@@ -367,9 +322,9 @@ static void wait_for_request(struct ending *e, uint32_t r, uint32_t slot, bool s
 	} else if (op->action == MSG_IRECV || op->action == MSG_RECV_INIT) {
 		if (!q->matched && !sends)
 			wait_for_message(e, r, q->symbol, comm, op->src, op->tag);
-	} else if (!sends && ending_is_collective(fn) && comm >= 0) {
+	} else if (!sends && ending_scope_of_symbol(d, q->symbol) != ENDING_NONE) {
 		wait_for_entry(e, r,
-			       &(struct entry){q->symbol, fn, comm,
+			       &(struct entry){q->symbol, fn, ending_scope_of_symbol(d, q->symbol),
 					       sig_scalar(d, q->symbol, TK_ROOT, TRACE_NULL), q->number});
 	}
 }
@@ -439,19 +394,18 @@ static void find_waits(struct ending *e, uint32_t r)
 	struct ending_rank *k = &e->rank[r];
 	const struct trace_in_call *c = k->call;
 	uint8_t cls = trace_fn[c->fn].cls;
+	uint32_t scope = ending_scope_of_call(&trace_get_rank(e->t, r)->defs, c);
 
 	if (is_send(cls) || is_receive(cls))
 		wait_of_message_call(e, r);
 	else if (cls == TC_WAIT)
 		wait_for_requests(e, r);
-	else if (ending_is_collective(c->fn) && c->comm >= 0)
+	else if (scope != ENDING_NONE)
 		wait_for_entry(e, r,
-			       &(struct entry){ENDING_NONE, c->fn, c->comm,
-					       cls == TC_COLL ? c->dst : TRACE_NULL,
+			       &(struct entry){ENDING_NONE, c->fn, scope, cls == TC_COLL ? c->dst : TRACE_NULL,
 					       o->state[r].open_number});
-	else if (c->fn == FN_MPI_Win_lock || c->fn == FN_MPI_Win_lock_all || c->fn == FN_MPI_Win_flush ||
-		 c->fn == FN_MPI_Win_unlock)
-		wait_for_unlock(e, r, c);
+	else if (c->win >= 0)
+		ending_wait_on_window(e, r, c);
 	for (uint32_t i = 0; i < k->n_wait; i++)
 		if (!k->wait[i].peer)
 			k->wait[i].peer = &k->wait[i].one;

@@ -509,6 +509,16 @@ static void encode_in_call(const struct trace_in_call *c, struct buf *b)
 	buf_put_uv(b, c->ticks);
 }
 
+/* Members that came later. */
+static void encode_in_call_more(const struct trace_in_call *c, struct buf *b)
+{
+	buf_put_sv(b, c->inside ? c->file : TRACE_NULL);
+	buf_put_uv(b, c->lock);
+	buf_put_uv(b, c->n_group);
+	for (uint32_t i = 0; i < c->n_group; i++)
+		buf_put_sv(b, c->group[i]);
+}
+
 void trace_defs_encode_proc(const struct trace_defs *d, struct buf *b)
 {
 	const struct trace_proc *p = &d->proc;
@@ -550,6 +560,7 @@ void trace_defs_encode_proc(const struct trace_defs *d, struct buf *b)
 	encode_in_call(&p->in_call, b);
 	buf_put_uv(b, p->devices);
 	buf_put_uv(b, p->in_call.bytes);
+	encode_in_call_more(&p->in_call, b);
 }
 
 static int decode_in_call(struct rdbuf *in, const struct trace_defs *d, struct trace_in_call *c)
@@ -572,6 +583,18 @@ static int decode_in_call(struct rdbuf *in, const struct trace_defs *d, struct t
 	if ((c->site != UINT32_MAX && c->site >= d->n_site) || c->comm >= (int64_t)d->n_comm || c->win >= (int64_t)d->n_win ||
 	    c->ticks > UINT64_MAX / 4)
 		return -1;
+	return in->failed ? -1 : 0;
+}
+
+static int decode_in_call_more(struct rdbuf *in, const struct trace_defs *d, struct trace_in_call *c)
+{
+	c->file = rdbuf_sv(in);
+	c->lock = (uint8_t)rdbuf_uv(in);
+	c->n_group = (uint32_t)rdbuf_uv(in);
+	if (c->file >= (int64_t)d->n_file || c->n_group > TRACE_IN_CALL_GROUP)
+		return -1;
+	for (uint32_t i = 0; i < c->n_group; i++)
+		c->group[i] = (int32_t)rdbuf_sv(in);
 	return in->failed ? -1 : 0;
 }
 
@@ -637,6 +660,9 @@ static int decode_proc(struct rdbuf *in, struct trace_defs *d)
 		p->devices = rdbuf_uv(in);
 	if (!in->failed && rdbuf_left(in)) /* and here */
 		p->in_call.bytes = rdbuf_uv(in);
+	p->in_call.file = TRACE_NULL;
+	if (!in->failed && rdbuf_left(in) && decode_in_call_more(in, d, &p->in_call) < 0) /* and here */
+		return -1;
 	return in->failed ? -1 : 0;
 }
 

@@ -110,9 +110,10 @@ struct trace_clock_fix {
 };
 
 #define TRACE_IN_CALL_NONE INT64_MIN /* the call has no such parameter */
+#define TRACE_IN_CALL_GROUP 64       /* largest group that is kept; epochs have a few neighbours */
 
 /* The MPI call in which a rank was when it ended. Ranks are relative to the communicator or window, as in
- * signatures. */
+ * signatures. All members are valid only if the rank was inside a call. */
 struct trace_in_call {
 	bool inside;       /* false: the rank was in no call */
 	uint32_t fn;
@@ -124,6 +125,10 @@ struct trace_in_call {
 	uint64_t requests; /* number of requests that the call waits for; 0: none */
 	uint64_t ticks;    /* time since entry */
 	uint64_t bytes;    /* of the message that the call sends; 0: none or not known */
+	int64_t file;      /* TRACE_NULL: none or not known */
+	uint8_t lock;      /* enum trace_lock; 0: none or not known */
+	uint32_t n_group;  /* members of the group of MPI_Win_start; 0: none or not known */
+	int32_t group[TRACE_IN_CALL_GROUP];
 };
 
 /* Facts of the process. ns = ticks * ns_per_tick; ticks are of the recorder's clock. */

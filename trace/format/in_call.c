@@ -54,5 +54,6 @@ bool trace_in_call_is(const struct trace_defs *d, uint32_t symbol, const struct 
 	       (!trace_fn_has_param(c->fn, TK_SRC) || last_value(d, symbol, TK_SRC) == c->src) &&
 	       (!trace_fn_has_param(c->fn, TK_TAG) || last_value(d, symbol, TK_TAG) == c->tag) &&
 	       (c->comm < 0 || last_value(d, symbol, TK_COMM) == c->comm) &&
-	       (c->win < 0 || last_value(d, symbol, TK_WIN) == c->win);
+	       (c->win < 0 || last_value(d, symbol, TK_WIN) == c->win) &&
+	       (c->file < 0 || last_value(d, symbol, TK_FILE) == c->file);
 }

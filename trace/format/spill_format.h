@@ -23,7 +23,7 @@
 #include "trace/format/event.h"
 
 #define SPILL_MAGIC    "PRECSPL1"
-#define SPILL_VERSION  4
+#define SPILL_VERSION  5
 #define SPILL_SUFFIX   ".spill"
 #define SPILL_FACTS    3072
 #define SPILL_STREAM_MAX  (512u << 10)
@@ -31,10 +31,11 @@
 #define SPILL_ENTRIES_MAX 65536u
 #define SPILL_COUNTERS_MAX 1024u
 #define SPILL_NAMES_MAX   (24u << 10)
-/* largest number of communicators, and of windows, whose handles are stored */
+/* largest number of communicators, of windows, and of files, whose handles are stored */
 #define SPILL_OBJECTS_MAX 256u
 #define SPILL_MODULES_MAX 128u
 #define SPILL_TYPES_MAX   48u
+#define SPILL_GROUP_MAX   64u
 
 /* Page types in addition to enum trace_page_type, with the meaning of first and n in their headers: */
 enum spill_page_type {
@@ -91,9 +92,9 @@ struct spill_live {
 	/* The call that has not returned, as the program passed its parameters:
 	 *
 	 * enter_call: SPILL_CALL.
-	 * enter_object: handle of the communicator or window; 0: none.
+	 * enter_object: handle of the communicator, window or file; 0: none.
 	 * enter_peers: destination, root or number of requests in the low 32 bits; source in the high 32 bits. A blocking
-	 * send has its count in the high 32 bits; 0: none or not known. */
+	 * send has its count in the high 32 bits; 0: none or not known. MPI_Win_lock has its enum trace_lock there. */
 	uint64_t enter_call, enter_object, enter_peers;
 	uint64_t enter_type;      /* of a blocking send: handle of the datatype; valid for such a call only */
 	uint64_t stream_first;    /* index of the first event in the stream */
@@ -103,9 +104,12 @@ struct spill_live {
 	uint64_t clock_ticks[2], clock_mono_ns[2];
 	double overhead_ticks;
 	char ended[96];           /* why recording stopped; "" while recording goes on */
-	/* Last handle of each communicator and window, by number of the definition; 0: none. */
-	uint64_t comm[SPILL_OBJECTS_MAX], win[SPILL_OBJECTS_MAX];
+	/* Last handle of each communicator, window and file, by number of the definition; 0: none. */
+	uint64_t comm[SPILL_OBJECTS_MAX], win[SPILL_OBJECTS_MAX], file[SPILL_OBJECTS_MAX];
 	struct spill_type type[SPILL_TYPES_MAX];
+	/* Ranks of the window in the group of the last MPI_Win_start; 0 members: not known, or more than fit. */
+	uint32_t n_group;
+	int32_t group[SPILL_GROUP_MAX];
 };
 
 /* A call: function (enum trace_fn) + 1, and its tag. A call with two tags gives the receive's. */

@@ -90,6 +90,16 @@ static uint32_t find_site(const struct salvage_rank *s, const struct trace_defs 
 
 /* ---- the call ---- */
 
+static void read_group(const struct spill_live *live, struct trace_in_call *out)
+{
+	uint32_t n = live->n_group;
+
+	if (n > SPILL_GROUP_MAX || n > TRACE_IN_CALL_GROUP)
+		return;
+	out->n_group = n;
+	memcpy(out->group, live->group, n * sizeof(*live->group));
+}
+
 bool salvage_call_read(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *j,
 		       struct trace_in_call *out)
 {
@@ -98,7 +108,7 @@ bool salvage_call_read(const struct salvage_rank *s, const struct trace_defs *de
 	uint32_t fn = SPILL_CALL_FN(live->enter_call), low = (uint32_t)live->enter_peers;
 	int32_t tag = SPILL_CALL_TAG(live->enter_call), high = (int32_t)(live->enter_peers >> 32);
 
-	*out = (struct trace_in_call){.comm = TRACE_NULL, .win = TRACE_NULL, .dst = TRACE_IN_CALL_NONE,
+	*out = (struct trace_in_call){.comm = TRACE_NULL, .win = TRACE_NULL, .file = TRACE_NULL, .dst = TRACE_IN_CALL_NONE,
 				      .src = TRACE_IN_CALL_NONE, .tag = TRACE_IN_CALL_NONE, .site = UINT32_MAX};
 	if (!live->enter_call || fn >= TRACE_FN_N || h->functions != trace_fn_hash())
 		return false;
@@ -118,6 +128,12 @@ bool salvage_call_read(const struct salvage_rank *s, const struct trace_defs *de
 		out->comm = handle_index(live->comm, defs->n_comm, live->enter_object);
 	else if (trace_fn_has_param(fn, TK_WIN))
 		out->win = handle_index(live->win, defs->n_win, live->enter_object);
+	else if (trace_fn_has_param(fn, TK_FILE))
+		out->file = handle_index(live->file, defs->n_file, live->enter_object);
+	if (fn == FN_MPI_Win_lock)
+		out->lock = high == TLOCK_EXCLUSIVE || high == TLOCK_SHARED ? (uint8_t)high : 0;
+	if (fn == FN_MPI_Win_start)
+		read_group(live, out);
 	out->site = find_site(s, defs, j);
 	return true;
 }
@@ -149,10 +165,11 @@ static int64_t value_of(const struct trace_in_call *c, uint8_t kind)
 	switch (kind) {
 	case TK_COMM: return c->comm;
 	case TK_WIN: return c->win;
+	case TK_FILE: return c->file;
 	case TK_DST: case TK_ROOT: return c->dst;
 	case TK_SRC: return c->src;
 	case TK_TAG: return c->tag;
-	case TK_TYPE: case TK_OP: case TK_FILE: case TK_REQ: case TK_ASRC: case TK_ATAG:
+	case TK_TYPE: case TK_OP: case TK_REQ: case TK_ASRC: case TK_ATAG:
 	case TK_NEWCOMM: case TK_NEWTYPE: case TK_NEWREQ: case TK_NEWWIN: case TK_NEWFILE:
 		return TRACE_NULL;
 	default: /* a number, or the length of an array */
@@ -173,7 +190,7 @@ bool salvage_call_define(struct journal_reader *j, const struct trace_in_call *c
 		uint8_t kind = fn->param[i].kind;
 
 		value[i] = value_of(c, kind);
-		if (value[i] == TRACE_IN_CALL_NONE || ((kind == TK_COMM || kind == TK_WIN) && value[i] < 0))
+		if (value[i] == TRACE_IN_CALL_NONE || ((kind == TK_COMM || kind == TK_WIN || kind == TK_FILE) && value[i] < 0))
 			return false;
 	}
 	trace_defs_encode_one(&one, TDEF_SIG, 0, name_function(j, fn->name), &j->part[TDEF_SIG]);

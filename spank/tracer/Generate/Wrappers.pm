@@ -221,7 +221,7 @@ sub status_code {
 sub inside_code {
 	my @p = @{$R->{params}};
 	my ($object) = grep { $_->{kind} eq 'COMM' } @p;
-	($object) = grep { $_->{kind} eq 'WIN' } @p if !$object;
+	($object) = grep { $_->{kind} =~ /^(?:WIN|FILE)$/ } @p if !$object;
 	my ($dst) = grep { $_->{kind} =~ /^(?:DST|ROOT)$/ } @p;
 	my ($src) = grep { $_->{kind} eq 'SRC' } @p;
 	my ($tag) = reverse grep { $_->{kind} eq 'TAG' } @p;
@@ -249,6 +249,10 @@ sub inside_code {
 		$high = 'REC_COUNT(' . $scalar->($count) . ')' if $count;
 		$type = ', HANDLE_KEY(' . handle($datatype->{expr}[0]) . ')' if $count && $datatype;
 	}
+	my ($lock) = grep { $_->{kind} eq 'LOCK' } @p;
+	$high = 'wrap_lock_type(' . value($lock->{expr}[0]) . ')' if $lock;
+	my ($group) = grep { $R->{name} eq 'MPI_Win_start' && $_->{kind} eq 'GROUP' } @p;
+	push @before, 'win_group_before(' . join(', ', map { handle($_) } @{$group->{expr}}) . ');' if $group;
 	return (\@before, "(struct rec_inside){SPILL_CALL(FN_$R->{name}, " . $scalar->($tag) . "), $key, REC_PEERS($first, $high)$type}");
 }
 

@@ -27,7 +27,7 @@ static struct syn *begin(uint32_t n)
 /* The rank ends in this call. dst, src, tag: TRACE_IN_CALL_NONE if the call has none. */
 static void ends_in(struct syn *s, uint32_t r, uint32_t fn, int64_t dst, int64_t src, int64_t tag)
 {
-	s->rank[r].defs.proc.in_call = (struct trace_in_call){.inside = true, .fn = fn, .site = UINT32_MAX, .win = TRACE_NULL,
+	s->rank[r].defs.proc.in_call = (struct trace_in_call){.inside = true, .fn = fn, .site = UINT32_MAX, .win = TRACE_NULL, .file = TRACE_NULL,
 							      .dst = dst, .src = src, .tag = tag, .ticks = 1000};
 }
 
@@ -264,6 +264,211 @@ static void test_root_is_missing(void **state)
 	expect(s, "deadlock 0 1");
 }
 
+/* ---- windows and files ---- */
+
+static void in_window(struct syn *s, uint32_t r, uint32_t fn, uint32_t win)
+{
+	ends_in(s, r, fn, NONE, NONE, NONE);
+	s->rank[r].defs.proc.in_call.comm = TRACE_NULL;
+	s->rank[r].defs.proc.in_call.win = win;
+}
+
+/* Rank 0's windows have another size each time, and a definition each; the other ranks use one definition twice. */
+static void test_fence_not_entered(void **state)
+{
+	struct syn *s = begin(3);
+	uint32_t win = 0;
+
+	(void)state;
+	for (uint32_t r = 0; r < 3; r++) {
+		win = syn_win(s, r, 0, 8);
+		syn_call(s, r, "MPI_Win_fence", 3, SYN(.win = win));
+		syn_call(s, r, "MPI_Win_free", 4, SYN(.win = win));
+		if (r == 0) {
+			win = syn_win(s, r, 0, 16);
+			s->rank[r].defs.win[win].ordinal = 0;
+		}
+		syn_call(s, r, "MPI_Win_fence", 3, SYN(.win = win));
+		if (r == 2)
+			finishes(s, r);
+		else
+			in_window(s, r, FN_MPI_Win_fence, win);
+	}
+	expect(s, "no-entry 0 1");
+}
+
+/* Fences of one window say nothing of another window. */
+static void test_fences_in_another_order(void **state)
+{
+	struct syn *s = begin(2);
+
+	(void)state;
+	for (uint32_t r = 0; r < 2; r++) {
+		uint32_t a = syn_win(s, r, 0, 8), b = syn_win(s, r, 0, 8);
+
+		s->rank[r].defs.win[b].ordinal = 1;
+		in_window(s, r, FN_MPI_Win_fence, r ? b : a);
+	}
+	expect(s, "deadlock 0 1");
+}
+
+static void epoch(struct syn *s, uint32_t r, const char *fn, uint32_t win, int64_t other)
+{
+	syn_call(s, r, fn, 5, SYN(.win = win, .ints = &other, .n_ints = 1));
+}
+
+/* The first epoch is complete; n: MPI_Win_post of rank 1 for rank 0 in all. */
+static struct syn *two_epochs(uint32_t n)
+{
+	struct syn *s = begin(3);
+
+	for (uint32_t r = 0; r < 3; r++)
+		syn_win(s, r, 0, 8);
+	epoch(s, 0, "MPI_Win_start", 0, 1);
+	epoch(s, 0, "MPI_Win_complete", 0, 1);
+	for (uint32_t i = 0; i < n; i++) {
+		epoch(s, 1, "MPI_Win_post", 0, 0);
+		if (!i)
+			epoch(s, 1, "MPI_Win_wait", 0, 0);
+	}
+	finishes(s, 2);
+	return s;
+}
+
+static void test_start_without_post(void **state)
+{
+	(void)state;
+	for (uint32_t posts = 1; posts <= 2; posts++) {
+		struct syn *s = two_epochs(posts);
+
+		in_window(s, 0, FN_MPI_Win_start, 0);
+		s->rank[0].defs.proc.in_call.n_group = 1;
+		s->rank[0].defs.proc.in_call.group[0] = 1;
+		finishes(s, 1);
+		expect(s, posts == 1 ? "no-post 0" : "");
+	}
+}
+
+/* A library that waits for the post when it first accesses the window, or when it completes. */
+static void test_late_wait_for_post(void **state)
+{
+	const uint32_t fn[] = {FN_MPI_Put, FN_MPI_Win_complete};
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		struct syn *s = two_epochs(1 + i / 2);
+
+		epoch(s, 0, "MPI_Win_start", 0, 1);
+		in_window(s, 0, fn[i % 2], 0);
+		s->rank[0].defs.proc.in_call.dst = i % 2 ? NONE : 1;
+		finishes(s, 1);
+		expect(s, i < 2 ? "no-post 0" : "");
+	}
+}
+
+static void test_wait_without_complete(void **state)
+{
+	(void)state;
+	for (int completes = 0; completes < 2; completes++) {
+		struct syn *s = two_epochs(2);
+
+		epoch(s, 0, "MPI_Win_start", 0, 1);
+		if (completes)
+			epoch(s, 0, "MPI_Win_complete", 0, 1);
+		finishes(s, 0);
+		in_window(s, 1, FN_MPI_Win_wait, 0);
+		expect(s, completes ? "" : "no-complete 1");
+	}
+}
+
+/* The origin is in MPI_Win_complete: it will end the epoch. */
+static void test_complete_under_way(void **state)
+{
+	struct syn *s = two_epochs(2);
+
+	(void)state;
+	epoch(s, 0, "MPI_Win_start", 0, 1);
+	in_window(s, 0, FN_MPI_Win_complete, 0);
+	in_window(s, 1, FN_MPI_Win_wait, 0);
+	expect(s, "");
+}
+
+static void lock(struct syn *s, uint32_t r, int64_t type)
+{
+	syn_call(s, r, type ? "MPI_Win_lock" : "MPI_Win_lock_all", 6, SYN(.win = 0, .dst = 0, .integer = type));
+}
+
+/* Rank 0 holds a lock, and rank 1 is in a call. A rank waits only where one of two locks is exclusive. */
+static void test_locks(void **state)
+{
+	static const struct {
+		int64_t held; /* enum trace_lock, or 0: MPI_Win_lock_all */
+		uint32_t fn;
+		uint8_t asked;
+		const char *want;
+	} of[] = {
+		{TLOCK_EXCLUSIVE, FN_MPI_Win_lock, TLOCK_SHARED, "no-unlock 1"}, {TLOCK_SHARED, FN_MPI_Win_lock, TLOCK_EXCLUSIVE, "no-unlock 1"},
+		{TLOCK_EXCLUSIVE, FN_MPI_Win_lock_all, 0, "no-unlock 1"}, {0, FN_MPI_Win_lock, TLOCK_EXCLUSIVE, "no-unlock 1"},
+		{0, FN_MPI_Win_lock_all, 0, ""}, {TLOCK_SHARED, FN_MPI_Win_lock, TLOCK_SHARED, ""}, {TLOCK_SHARED, FN_MPI_Win_lock_all, 0, ""},
+		{TLOCK_EXCLUSIVE, FN_MPI_Win_sync, 0, ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		struct syn *s = begin(2);
+
+		for (uint32_t r = 0; r < 2; r++)
+			syn_win(s, r, 0, 8);
+		lock(s, 0, of[i].held);
+		finishes(s, 0);
+		in_window(s, 1, of[i].fn, 0);
+		s->rank[1].defs.proc.in_call.dst = of[i].fn == FN_MPI_Win_lock ? 0 : NONE;
+		s->rank[1].defs.proc.in_call.lock = of[i].asked;
+		expect(s, of[i].want);
+	}
+}
+
+/* MPI_Win_lock returned on both ranks: the library takes one of the locks later. So both may be at work. */
+static void test_locks_taken_late(void **state)
+{
+	struct syn *s = begin(2);
+
+	(void)state;
+	for (uint32_t r = 0; r < 2; r++) {
+		syn_win(s, r, 0, 8);
+		lock(s, r, TLOCK_EXCLUSIVE);
+		in_window(s, r, FN_MPI_Win_unlock, 0);
+		s->rank[r].defs.proc.in_call.dst = 0;
+	}
+	expect(s, "");
+}
+
+static void test_file_not_entered(void **state)
+{
+	const uint32_t fn[] = {FN_MPI_File_close, FN_MPI_File_write_all, FN_MPI_File_write_at};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct syn *s = begin(3);
+
+		for (uint32_t r = 0; r < 3; r++) {
+			uint32_t file = syn_file(s, r, 0, "out");
+
+			syn_call(s, r, "MPI_File_set_size", 7, SYN(.file = file));
+			/* own calls are not counted */
+			syn_call(s, r, "MPI_File_write_at", 8 + r, SYN(.file = file, .count = 1, .disp = r));
+			if (r == 1) {
+				finishes(s, r);
+				continue;
+			}
+			ends_in(s, r, fn[i], NONE, NONE, NONE);
+			s->rank[r].defs.proc.in_call.comm = TRACE_NULL;
+			s->rank[r].defs.proc.in_call.file = file;
+		}
+		expect(s, i < 2 ? "no-entry 0 2" : "");
+	}
+}
+
 /* ---- ranks outside of MPI, and ends of other kinds ---- */
 
 static void test_chain(void **state)
@@ -376,6 +581,10 @@ int main(void)
 		cmocka_unit_test(test_other_root_long_ago),
 		cmocka_unit_test(test_barriers_in_another_order),
 		cmocka_unit_test(test_root_is_missing),
+		cmocka_unit_test(test_fence_not_entered), cmocka_unit_test(test_fences_in_another_order),
+		cmocka_unit_test(test_start_without_post), cmocka_unit_test(test_late_wait_for_post),
+		cmocka_unit_test(test_wait_without_complete), cmocka_unit_test(test_complete_under_way),
+		cmocka_unit_test(test_locks), cmocka_unit_test(test_locks_taken_late), cmocka_unit_test(test_file_not_entered),
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_abort),
 		cmocka_unit_test(test_well),

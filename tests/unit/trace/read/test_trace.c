@@ -415,13 +415,14 @@ static void test_devices(void **state)
 }
 
 /* A trace of a version that did not record accelerators ends before them. */
-/* What later recorders append is missing in older traces: first the bytes of an open send, then the devices. */
+/* What later recorders append is missing in older traces: first the file, lock and group of an open call.
+ * Then come the bytes of an open send, then the devices. */
 static void test_before_devices(void **state)
 {
 	static const struct {
 		size_t cut;
 		uint64_t devices, bytes;
-	} of[] = {{0, 1, 2}, {1, 1, 0}, {2, 0, 0}};
+	} of[] = {{0, 1, 2}, {3, 1, 2}, {4, 1, 0}, {5, 0, 0}};
 	struct trace_defs d, back;
 	struct buf raw = {0};
 	struct errbuf err;
@@ -437,6 +438,7 @@ static void test_before_devices(void **state)
 		assert_int_equal(trace_defs_decode(&in, RANKS, &back, &err), 0);
 		assert_int_equal(back.proc.devices, of[i].devices);
 		assert_int_equal(back.proc.in_call.bytes, of[i].bytes);
+		assert_int_equal(back.proc.in_call.file, TRACE_NULL);
 		assert_string_equal(back.proc.host, "node1");
 		trace_defs_free(&back);
 	}
