@@ -163,6 +163,7 @@ static json_t *stop_json(const struct ending *e, uint32_t rank, struct symbolize
 	const struct trace_defs *d = &trace_get_rank(e->t, rank)->defs;
 	const struct ending_rank *k = &e->rank[rank];
 	json_t *x = k->call->inside ? call_json(d, sym, k->call) : json_object(), *under_way = json_array();
+	struct ending_words w = {.e = e, .sym = sym};
 	struct trace_in_call made;
 
 	json_object_set_new(x, "rank", json_integer(rank));
@@ -173,6 +174,8 @@ static json_t *stop_json(const struct ending *e, uint32_t rank, struct symbolize
 		made = text_call_of(d, k->last);
 		json_object_set_new(x, "after", call_json(d, sym, &made));
 	}
+	if (k->where == ENDING_OUTSIDE && text_add_computing(&w, rank))
+		json_object_set_new(x, "computing_in", json_string(strstr(w.text, "in ") + strlen("in ")));
 	for (uint32_t i = 0; i < k->n_request; i++) {
 		made = text_call_of(d, k->request[i]);
 		json_array_append_new(under_way, call_json(d, sym, &made));

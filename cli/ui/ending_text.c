@@ -126,6 +126,45 @@ static void add_requests(struct ending_words *w, uint32_t rank)
 		text_add(w, " and %u more", k->n_request - REQUESTS_SHOWN);
 }
 
+/* "solve (app.c:12)" becomes the length of "solve". */
+static size_t function_length(const char *place)
+{
+	return strcspn(place, "(+");
+}
+
+static bool same_function(const char *a, const char *b)
+{
+	return function_length(a) == function_length(b) && !strncmp(a, b, function_length(a));
+}
+
+bool text_add_computing(struct ending_words *w, uint32_t rank)
+{
+	const struct trace_defs *d = defs_of(w->e, rank);
+	char place[TRACE_PLACES_MAX][SITE];
+	uint32_t n = d->proc.n_place, best = 0, most = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const char *name = symbolizer_frame(w->sym, d, &d->site[d->proc.place[i]], 0, place[i], SITE);
+
+		if (name != place[i])
+			snprintf(place[i], SITE, "%s", name);
+	}
+	/* the function with the most looks, and in it the latest line */
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t same = 0;
+
+		for (uint32_t k = 0; k < n; k++)
+			same += same_function(place[i], place[k]);
+		if (same > most) {
+			most = same;
+			best = i;
+		}
+	}
+	if (n)
+		text_add(w, "computing %sin %s", most < n ? "mostly " : "", place[best]);
+	return n;
+}
+
 void text_add_place(struct ending_words *w, uint32_t rank)
 {
 	const struct ending_rank *k = &w->e->rank[rank];
@@ -141,6 +180,10 @@ void text_add_place(struct ending_words *w, uint32_t rank)
 		text_add_call(w, defs_of(w->e, rank), &last);
 	} else {
 		text_add(w, "no MPI call, before the first one");
+	}
+	if (k->where == ENDING_OUTSIDE && defs_of(w->e, rank)->proc.n_place) {
+		text_add(w, ", ");
+		text_add_computing(w, rank);
 	}
 }
 

@@ -100,8 +100,10 @@ static const struct sample_source *choose_source(void)
 #if ARCH_SAMPLES
 	struct errbuf ring = {""}, timer = {""};
 
-	if (sample_ring.begin(&ring) == 0)
+	if (sample_ring.begin(&ring) == 0) {
+		sample_watch_begin();
 		return &sample_ring;
+	}
 	if (sample_timer.begin(&timer) == 0)
 		return &sample_timer;
 	err_set(&sampling.none, "%.150s; %.150s", ring.text, timer.text);
@@ -158,6 +160,10 @@ void sample_end(void)
 	if (!source)
 		return;
 	source->end();
+#if ARCH_SAMPLES
+	if (source == &sample_ring)
+		sample_watch_end();
+#endif
 	keep_border();
 	counters_close(&sampling.counters);
 	/* Threads were looked at one after the other, so samples are sorted by time. */

@@ -5,7 +5,7 @@
  *
  * There are two sources. The first one that works on the node is used:
  *   ring    the kernel writes samples into memory that it shares with the tracer (perf_event_open). The program gets no
- *           signal, no descriptor and no thread.
+ *           descriptor and no thread, and signal 32 every two seconds (sample_watch_begin).
  *   timer   a timer per thread and signal 32, which the C library reserves for itself (sample_timer.c).
  * If neither works, there are no samples, and the trace says why.
  *

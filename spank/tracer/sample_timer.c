@@ -34,6 +34,9 @@
 #define SAMPLE_SIGNAL 32
 /* bytes; crash handlers (UCX) have larger alternate stacks, runtimes have 8 to 32 KiB */
 #define STACK_LEAST   (64u << 10)
+/* of the watch: short first, so that short runs have places; then so long that its cost does not matter */
+#define WATCH_FIRST_NS 125000000ull
+#define WATCH_MOST_NS  2000000000ull
 #define MAGIC         0x50524500 /* in the timers' values, besides the index of the thread */
 
 /* The kernel's structure, since the C library rejects signal 32. */
@@ -49,6 +52,7 @@ static struct kernel_action before; /* the handler before */
 static atomic_bool running;
 static atomic_flag storing = ATOMIC_FLAG_INIT; /* a thread that finds it set drops its sample */
 static int timer[SAMPLE_THREADS];
+static uint64_t watch_ns; /* period of the watch; 0: this is the source of samples */
 static uint64_t delay_seen_ns[SAMPLE_THREADS];
 
 void sample_restore(void) __attribute__((visibility("hidden")));
@@ -63,8 +67,9 @@ static long action(const struct kernel_action *set, struct kernel_action *get)
 
 static void arm_timer(int t)
 {
+	uint64_t period = watch_ns ? watch_ns : sampling.period_ns;
 	/* A little less than a whole number of scheduler ticks, to avoid waiting for one more. */
-	uint64_t ns = sampling.period_ns - sampling.period_ns / 32;
+	uint64_t ns = period - period / 32;
 	struct itimerspec when = {.it_value = {.tv_sec = (time_t)(ns / 1000000000ull), .tv_nsec = (long)(ns % 1000000000ull)}};
 
 	syscall(SYS_timer_settime, t, 0, &when, NULL);
@@ -112,6 +117,21 @@ static uint64_t delay_part_ns(uint32_t index, uint64_t off)
 	return seen == UINT64_MAX || now == UINT64_MAX || now < seen ? 0 : now - seen;
 }
 
+static bool is_in_mpi(uint32_t index)
+{
+	return rec_self.depth || rec_polls.n >= REC_POLL_INSIDE || (index && rec.live->enter_tick);
+}
+
+/* For readers of the spill file, if the process is killed before its next call. */
+static void store_place(const ucontext_t *u)
+{
+	struct spill_live *live = rec.live;
+
+	live->place[live->n_place % SPILL_PLACES_MAX] =
+		(struct spill_place){rec.n_events, (uint64_t)u->uc_mcontext.gregs[ARCH_UCONTEXT_PC]};
+	__atomic_store_n(&live->n_place, live->n_place + 1, __ATOMIC_RELEASE);
+}
+
 static void store(uint32_t index, const ucontext_t *u)
 {
 	static const uint8_t reg[TSAMPLE_REGS] = ARCH_UCONTEXT_REGS;
@@ -120,8 +140,10 @@ static void store(uint32_t index, const ucontext_t *u)
 				   .wall_ns = clock_true_ns(CLOCK_MONOTONIC),
 				   .pc = (uint64_t)u->uc_mcontext.gregs[ARCH_UCONTEXT_PC]};
 
-	if (rec_self.depth || rec_polls.n >= REC_POLL_INSIDE || (index && rec.live->enter_tick))
+	if (is_in_mpi(index))
 		look.flags = TSAMPLE_IN_MPI;
+	else if (index == 0)
+		store_place(u);
 	look.delayed_ns = delay_part_ns(index, sample_off_ns(index, look.cpu_ns, look.wall_ns));
 	if (index == 0)
 		counters_take(&sampling.counters, look.counter);
@@ -156,11 +178,15 @@ __attribute__((force_align_arg_pointer)) static void on_signal(int no, siginfo_t
 	if (!atomic_load(&running) || has_small_stack())
 		return;
 	if (!atomic_flag_test_and_set_explicit(&storing, memory_order_acquire)) {
-		if (rec.on && atomic_load(&running))
+		if (rec.on && atomic_load(&running) && !watch_ns)
 			store(index, context);
+		else if (rec.on && atomic_load(&running) && !is_in_mpi(index))
+			store_place(context);
 		atomic_flag_clear_explicit(&storing, memory_order_release);
 	}
 	/* A late signal was blocked: the thread blocks even this signal, so its timer is not armed again. */
+	if (watch_ns && watch_ns < WATCH_MOST_NS)
+		watch_ns *= 2;
 	if (info->si_overrun == 0 && atomic_load(&running))
 		arm_timer(timer[index]);
 	errno = err;
@@ -177,7 +203,8 @@ static bool is_by_ticks(void)
 	return sample_read_file("/sys/devices/system/cpu/nohz_full", text, sizeof(text)) <= 0 || strchr("\n( ", text[0]);
 }
 
-static int timer_begin(struct errbuf *err)
+/* Set up everything but the timers. */
+static int handler_begin(struct errbuf *err)
 {
 	struct kernel_action ours = {.handler = on_signal, .flags = SA_SIGINFO | SA_RESTART | RESTORER,
 				     .restorer = sample_restore, .mask = ~0ul};
@@ -192,6 +219,14 @@ static int timer_begin(struct errbuf *err)
 	for (uint32_t i = 0; i < SAMPLE_THREADS; i++)
 		timer[i] = -1;
 	atomic_store(&running, true);
+	return 0;
+}
+
+static int timer_begin(struct errbuf *err)
+{
+	watch_ns = 0;
+	if (handler_begin(err) < 0)
+		return -1;
 	thread_begin(0, sample_threads_begin());
 	return 0;
 }
@@ -205,6 +240,21 @@ static void timer_end(void)
 	for (uint32_t i = 0; i < SAMPLE_THREADS; i++)
 		thread_end(i);
 	atomic_flag_clear_explicit(&storing, memory_order_release);
+}
+
+void sample_watch_begin(void)
+{
+	struct errbuf none;
+
+	watch_ns = WATCH_FIRST_NS;
+	if (handler_begin(&none) == 0)
+		thread_begin(0, (pid_t)syscall(SYS_gettid));
+}
+
+void sample_watch_end(void)
+{
+	if (watch_ns)
+		timer_end();
 }
 
 const struct sample_source sample_timer = {"timer", timer_begin, thread_begin, thread_end, timer_end};

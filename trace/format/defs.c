@@ -561,6 +561,9 @@ void trace_defs_encode_proc(const struct trace_defs *d, struct buf *b)
 	buf_put_uv(b, p->devices);
 	buf_put_uv(b, p->in_call.bytes);
 	encode_in_call_more(&p->in_call, b);
+	buf_put_uv(b, p->n_place);
+	for (uint32_t i = 0; i < p->n_place; i++)
+		buf_put_uv(b, p->place[i]);
 }
 
 static int decode_in_call(struct rdbuf *in, const struct trace_defs *d, struct trace_in_call *c)
@@ -595,6 +598,20 @@ static int decode_in_call_more(struct rdbuf *in, const struct trace_defs *d, str
 		return -1;
 	for (uint32_t i = 0; i < c->n_group; i++)
 		c->group[i] = (int32_t)rdbuf_sv(in);
+	return in->failed ? -1 : 0;
+}
+
+static int decode_places(struct rdbuf *in, const struct trace_defs *d, struct trace_proc *p)
+{
+	uint64_t n = rdbuf_uv(in);
+
+	if (n > TRACE_PLACES_MAX)
+		return -1;
+	for (p->n_place = 0; p->n_place < n; p->n_place++) {
+		p->place[p->n_place] = (uint32_t)rdbuf_uv(in);
+		if (p->place[p->n_place] >= d->n_site)
+			return -1;
+	}
 	return in->failed ? -1 : 0;
 }
 
@@ -662,6 +679,8 @@ static int decode_proc(struct rdbuf *in, struct trace_defs *d)
 		p->in_call.bytes = rdbuf_uv(in);
 	p->in_call.file = TRACE_NULL;
 	if (!in->failed && rdbuf_left(in) && decode_in_call_more(in, d, &p->in_call) < 0) /* and here */
+		return -1;
+	if (!in->failed && rdbuf_left(in) && decode_places(in, d, p) < 0) /* and here */
 		return -1;
 	return in->failed ? -1 : 0;
 }

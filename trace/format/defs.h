@@ -109,6 +109,8 @@ struct trace_clock_fix {
 	double error_ns[2];  /* half of the shortest round trip: bound of the offset's error */
 };
 
+#define TRACE_PLACES_MAX 15 /* one less than the spill file has: the oldest place there may be half overwritten */
+
 #define TRACE_IN_CALL_NONE INT64_MIN /* the call has no such parameter */
 #define TRACE_IN_CALL_GROUP 64       /* largest group that is kept; epochs have a few neighbours */
 
@@ -158,6 +160,9 @@ struct trace_proc {
 	uint64_t throttled_ns;
 	uint32_t host_processors;    /* processors of the host; 0: unknown */
 	struct trace_in_call in_call;
+	/* Where a rank that ended outside of MPI computed after its last call, the latest place first: indexes of call sites of
+	 * one frame. Their addresses are one byte behind the program counter, as return addresses are behind a call. */
+	uint32_t n_place, place[TRACE_PLACES_MAX];
 	/* switches from the top down to the host's switch, joined by dots; "" or NULL: unknown */
 	char *network;
 	uint64_t devices;            /* accelerators that the process used, by enum trace_device (device.h) */

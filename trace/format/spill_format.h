@@ -23,7 +23,7 @@
 #include "trace/format/event.h"
 
 #define SPILL_MAGIC    "PRECSPL1"
-#define SPILL_VERSION  5
+#define SPILL_VERSION  6
 #define SPILL_SUFFIX   ".spill"
 #define SPILL_FACTS    3072
 #define SPILL_STREAM_MAX  (512u << 10)
@@ -36,6 +36,7 @@
 #define SPILL_MODULES_MAX 128u
 #define SPILL_TYPES_MAX   48u
 #define SPILL_GROUP_MAX   64u
+#define SPILL_PLACES_MAX  16u /* at 2 s each: the last half minute */
 
 /* Page types in addition to enum trace_page_type, with the meaning of first and n in their headers: */
 enum spill_page_type {
@@ -83,6 +84,12 @@ struct spill_type {
 	uint64_t size;
 };
 
+/* Where the thread that initialised MPI was outside of MPI. */
+struct spill_place {
+	uint64_t event; /* number of events recorded before */
+	uint64_t pc;
+};
+
 struct spill_live {
 	/* written at every call, in one cache line */
 	uint64_t stream_len;      /* bytes of complete records */
@@ -110,6 +117,9 @@ struct spill_live {
 	/* Ranks of the window in the group of the last MPI_Win_start; 0 members: not known, or more than fit. */
 	uint32_t n_group;
 	int32_t group[SPILL_GROUP_MAX];
+	/* Number of looks that were stored. Look i is at i % SPILL_PLACES_MAX; the oldest one may be half overwritten. */
+	uint64_t n_place;
+	struct spill_place place[SPILL_PLACES_MAX];
 };
 
 /* A call: function (enum trace_fn) + 1, and its tag. A call with two tags gives the receive's. */

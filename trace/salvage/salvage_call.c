@@ -68,6 +68,7 @@ static uint32_t add_one_frame_site(const struct salvage_rank *s, const struct tr
 	while (k < defs->n_module && strcmp(defs->module[k].path, m->path) != 0)
 		k++;
 	if (k == defs->n_module) {
+		k = j->n[TDEF_MODULE];
 		module.path = (char *)m->path;
 		append_defs(j, TDEF_MODULE, &one);
 	}
@@ -75,7 +76,7 @@ static uint32_t add_one_frame_site(const struct salvage_rank *s, const struct tr
 	site.offset[0] = address - m->base;
 	site.hash = site.offset[0] + 1;
 	append_defs(j, TDEF_SITE, &one);
-	return defs->n_site;
+	return j->n[TDEF_SITE] - 1;
 }
 
 static uint32_t find_site(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *j)
@@ -86,6 +87,30 @@ static uint32_t find_site(const struct salvage_rank *s, const struct trace_defs 
 		if (journal_address(j, i) == address)
 			return i;
 	return add_one_frame_site(s, defs, j, address);
+}
+
+/* ---- where the rank computed ---- */
+
+uint32_t salvage_places_read(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *j, uint64_t events,
+			     uint32_t *site)
+{
+	const struct spill_live *live = s->live;
+	uint64_t end = live->n_place, address[TRACE_PLACES_MAX];
+	uint32_t n = 0;
+
+	for (uint64_t i = 0; i < TRACE_PLACES_MAX && i < end; i++) {
+		const struct spill_place *p = &live->place[(end - 1 - i) % SPILL_PLACES_MAX];
+		uint32_t k = 0;
+
+		if (p->event != events)
+			continue;
+		while (k < n && address[k] != p->pc + 1)
+			k++;
+		address[n] = p->pc + 1;
+		site[n] = k < n ? site[k] : add_one_frame_site(s, defs, j, address[n]);
+		n += site[n] != UINT32_MAX;
+	}
+	return n;
 }
 
 /* ---- the call ---- */

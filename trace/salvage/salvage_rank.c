@@ -772,6 +772,8 @@ int salvage_rank_write(const struct salvage_rank *s, struct trace_writer *out, c
 		buf_reset(&w.idle);
 	}
 	add_in_call(&w, &m, death_real_ns);
+	if (!w.proc.in_call.inside)
+		w.proc.n_place = salvage_places_read(s, &w.defs, &w.journal, w.events, w.proc.place);
 	if (m.n && write_stream(&w, out, &m, &n_kept, err) < 0)
 		goto out;
 	w.proc.end_ticks = w.end_tick;

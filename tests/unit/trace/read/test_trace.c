@@ -415,14 +415,15 @@ static void test_devices(void **state)
 }
 
 /* A trace of a version that did not record accelerators ends before them. */
-/* What later recorders append is missing in older traces: first the file, lock and group of an open call.
+/* What later recorders append is missing in older traces: first the places outside of MPI, then the file, lock
+ * and group of an open call.
  * Then come the bytes of an open send, then the devices. */
 static void test_before_devices(void **state)
 {
 	static const struct {
 		size_t cut;
 		uint64_t devices, bytes;
-	} of[] = {{0, 1, 2}, {3, 1, 2}, {4, 1, 0}, {5, 0, 0}};
+	} of[] = {{0, 1, 2}, {1, 1, 2}, {4, 1, 2}, {5, 1, 0}, {6, 0, 0}};
 	struct trace_defs d, back;
 	struct buf raw = {0};
 	struct errbuf err;

@@ -283,6 +283,47 @@ static void has_constants(struct spill *s)
 	s->header->n_module = 1;
 }
 
+/* Looks before the last call, then more than the file keeps behind that call; one of them outside of all modules. */
+static int computes_for_ever(struct play *p)
+{
+	struct spill_module *m = (struct spill_module *)(rec.pages.spill.map + rec.pages.spill.header->module_at);
+	struct spill_live *live = rec.live;
+
+	m[0] = (struct spill_module){.base = 0x5000, .lo = 0x6000, .hi = 0x7000, .path = "/lib/other.so"};
+	play_until(p, 1000);
+	for (uint64_t i = 0; i < 20; i++) {
+		live->place[live->n_place % SPILL_PLACES_MAX] =
+			(struct spill_place){i < 8 ? 999 : rec.n_events, i == 18 ? 0x9000 : 0x6100 + i % 2 * 0x10};
+		live->n_place++;
+	}
+	return 0;
+}
+
+static void test_where_it_computed(void **state)
+{
+	const struct trace_defs *d;
+	struct salvage_report r;
+	struct trace *t;
+
+	(void)state;
+	play_opened = has_constants;
+	in_child("run.1", 0, 1, computes_for_ever);
+	t = open_salvaged("run.1", "", &r);
+	d = &trace_get_rank(t, 0)->defs;
+	assert_false(d->proc.in_call.inside);
+	assert_int_equal(d->proc.n_place, 11); /* looks 8 to 19 but look 18 */
+	for (uint32_t i = 0; i < 11; i++) {
+		const struct trace_site *s = &d->site[d->proc.place[i]];
+
+		uint32_t look = i ? 18 - i : 19;
+
+		assert_int_equal(s->offset[0], look % 2 ? 0x1111 : 0x1101);
+		assert_string_equal(d->module[s->module[0]].path, "/lib/other.so");
+	}
+	trace_close(t);
+	play_opened = NULL;
+}
+
 static void test_calls_that_are_new(void **state)
 {
 	const struct trace_in_call *call;
@@ -668,6 +709,7 @@ int main(void)
 		cmocka_unit_test(test_long_run),
 		cmocka_unit_test(test_call_that_did_not_return),
 		cmocka_unit_test(test_calls_that_are_new),
+		cmocka_unit_test(test_where_it_computed),
 		cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_counters_of_a_whole_run),
 		cmocka_unit_test(test_missing_ranks),
