@@ -247,8 +247,21 @@ END
     is(join(' ', map { "$_->{ph}$_->{tid}" } grep { $_->{name} eq 'message' } @{decode_json(slurp('small.json'))->{traceEvents}}),
         's0 f1', '... with the message');
     $r = precedent('export', 'small.ptrace', '--format', 'otf2', '-o', 'small-otf2');
-    is($r->{rc}, 1, 'OTF2 wants calls');
-    like($r->{err}, qr/imported/, 'and says so');
+    is($r->{rc}, 0, 'and as OTF2') or diag($r->{err});
+    like($r->{out}, qr/: 7 spans, 1 messages$/m, '... as much as in the other formats');
+    if ($has_otf2_print) {
+        my @event = map { my ($state) = $_->[3] =~ /Region: "(\w+)"/; join ' ', "$_->[1] $_->[2] $_->[0]", $state // () } otf2('small-otf2');
+        is_deeply([grep { /^0/ } @event], ['0 0 ENTER working', '0 5000 LEAVE working', '0 5000 ENTER sending', '0 5000 MPI_SEND',
+            '0 9000 LEAVE sending', '0 9000 ENTER working', '0 20000 LEAVE working', '0 20000 ENTER waiting', '0 21000 LEAVE waiting'],
+            '... the states of a processor, with its message');
+        is_deeply([grep { /^1/ } @event], ['1 0 ENTER waiting', '1 7000 LEAVE waiting', '1 7000 ENTER receiving', '1 12000 MPI_RECV',
+            '1 12000 LEAVE receiving', '1 12000 ENTER working', '1 21000 LEAVE working'], '... and of the other one');
+        my ($send, $receive) = map { my $what = $_; grep { $_->[0] eq $what } otf2('small-otf2') } qw(MPI_SEND MPI_RECV);
+        like($send->[3], qr/Receiver: 1 \("processor 1" <1>\), Communicator: "MPI_COMM_WORLD" <0>, Tag: 4, Length: 99/, '... to whom, how much');
+        like($receive->[3], qr/Sender: 0 \("processor 0" <0>\), .*Tag: 4, Length: 99/, '... from whom');
+        precedent('export', 'small.ptrace', '--format', 'otf2', '-o', 'part-of-small-otf2', '--ranks', 1);
+        is(join(' ', map { "$_->[1]$_->[0]" } otf2('part-of-small-otf2')), join(' ', ('1ENTER', '1LEAVE') x 3), '... one processor alone');
+    }
 }
 
 # ---- what can go wrong ----

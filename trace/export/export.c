@@ -166,8 +166,8 @@ int export_spans(struct export *x, int (*f)(const struct timeline_span *s, void 
 	if (end > timeline_end_ns(tl))
 		end = timeline_end_ns(tl) + 1;
 	x->total = x->o->r1 - x->o->r0;
-	rv = timeline_spans(tl, x->o->r0, x->o->r1, x->o->t0_ns, end, give_span, &p, err);
-	if (rv == 0)
+	rv = f ? timeline_spans(tl, x->o->r0, x->o->r1, x->o->t0_ns, end, give_span, &p, err) : 0;
+	if (rv == 0 && message)
 		rv = timeline_messages(tl, x->o->t0_ns, end, give_message, &p, err);
 	timeline_destroy(tl);
 	return rv ? -1 : 0;

@@ -106,7 +106,9 @@ static int write_events(struct otf2 *o, struct errbuf *err)
 {
 	if (otf2_check(OTF2_Archive_OpenEvtFiles(o->archive), "event files", err) < 0)
 		return -1;
-	for (uint32_t r = 0; r < trace_n_ranks(o->x.t); r++)
+	if (trace_is_imported(o->x.t) && otf2_write_imported(o, err) < 0)
+		return -1;
+	for (uint32_t r = 0; !trace_is_imported(o->x.t) && r < trace_n_ranks(o->x.t); r++)
 		if (otf2_write_rank(o, r, err) < 0)
 			return -1;
 	return otf2_check(OTF2_Archive_CloseEvtFiles(o->archive), "event files", err);
@@ -134,8 +136,6 @@ int export_otf2(const struct trace *t, const char *dir, const struct export_opti
 	struct otf2 o = {0};
 	int rv = -1;
 
-	if (trace_is_imported(t))
-		return err_set(err, "an imported trace has states, not calls: export it as CSV or for Chrome");
 	OTF2_Error_RegisterCallback(silent, NULL);
 	if (export_begin(&o.x, t, opts, report, err) < 0)
 		goto out;
@@ -144,7 +144,7 @@ int export_otf2(const struct trace *t, const char *dir, const struct export_opti
 		err_set(err, "no memory");
 		goto out;
 	}
-	if (make_dir(dir, err) < 0 || otf2_received_collect(&o, err) < 0 || open_archive(&o, dir, err) < 0 || write_events(&o, err) < 0 ||
+	if (make_dir(dir, err) < 0 || (!trace_is_imported(t) && otf2_received_collect(&o, err) < 0) || open_archive(&o, dir, err) < 0 || write_events(&o, err) < 0 ||
 	    write_local_definitions(&o, err) < 0 || otf2_write_definitions(&o, err) < 0)
 		goto out;
 	rv = 0;

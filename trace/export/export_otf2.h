@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Internals that the files of the OTF2 exporter share: see export.h. Locations are ranks; regions are functions. */
+/* Internals that the files of the OTF2 exporter share: see export.h. Locations are ranks. Regions are functions; in an imported
+ * trace, states. */
 #ifndef PRECEDENT_TRACE_EXPORT_EXPORT_OTF2_H
 #define PRECEDENT_TRACE_EXPORT_EXPORT_OTF2_H
 
@@ -75,6 +76,9 @@ void otf2_definitions_free(struct otf2 *o);
 
 /* Write all events of a rank. */
 int otf2_write_rank(struct otf2 *o, uint32_t rank, struct errbuf *err);
+
+/* Write the spans and messages of an imported trace. */
+int otf2_write_imported(struct otf2 *o, struct errbuf *err);
 
 int otf2_check(OTF2_ErrorCode rc, const char *what, struct errbuf *err);
 

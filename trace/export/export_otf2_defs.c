@@ -208,7 +208,8 @@ static void write_tree(struct defs *d)
 	keep_error(d, host ? OTF2_GlobalDefWriter_WriteSystemTreeNode(d->w, 0, define_string(d, trace_job_get(t, "job") ? "cluster" :
 					"run"), machine, OTF2_UNDEFINED_SYSTEM_TREE_NODE) : OTF2_ERROR_MEM_ALLOC_FAILED);
 	for (uint32_t r = 0; host && r < n; r++) {
-		const char *h = trace_get_rank(t, r)->present ? trace_get_rank(t, r)->defs.proc.host : NULL;
+		const char *h = trace_is_imported(t) ? "imported" :
+				trace_get_rank(t, r)->present ? trace_get_rank(t, r)->defs.proc.host : NULL;
 		uint32_t k = nodes; /* ranks of a host are mostly adjacent: try the latest host first */
 
 		h = h ? h : "?";
@@ -219,10 +220,11 @@ static void write_tree(struct defs *d)
 			k = nodes;
 			keep_error(d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->w, k, define_string(d, h), node, 0));
 		}
-		snprintf(name, sizeof(name), "MPI Rank %u", r);
+		snprintf(name, sizeof(name), trace_is_imported(t) ? "processor %u" : "MPI Rank %u", r);
 		keep_error(d, OTF2_GlobalDefWriter_WriteLocationGroup(d->w, r, define_string(d, name), OTF2_LOCATION_GROUP_TYPE_PROCESS, k,
 								OTF2_UNDEFINED_LOCATION_GROUP));
-		snprintf(name, sizeof(name), "Master thread:%u", r);
+		if (!trace_is_imported(t))
+			snprintf(name, sizeof(name), "Master thread:%u", r);
 		keep_error(d, OTF2_GlobalDefWriter_WriteLocation(d->w, r, define_string(d, name), OTF2_LOCATION_TYPE_CPU_THREAD,
 							   d->o->n_events[r], r));
 	}
@@ -259,6 +261,20 @@ static void write_regions(struct defs *d)
 	}
 }
 
+static void write_states(struct defs *d)
+{
+	static const OTF2_RegionRole role[TSTATE_N] = {OTF2_REGION_ROLE_POINT2POINT, OTF2_REGION_ROLE_CODE, OTF2_REGION_ROLE_POINT2POINT,
+						       OTF2_REGION_ROLE_POINT2POINT};
+	uint32_t none = define_string(d, "");
+
+	for (uint32_t i = 0; i < TSTATE_N; i++) {
+		uint32_t name = define_string(d, export_state(i));
+
+		keep_error(d, OTF2_GlobalDefWriter_WriteRegion(d->w, i, name, name, none, role[i], OTF2_PARADIGM_MPI,
+							 OTF2_REGION_FLAG_NONE, none, 0, 0));
+	}
+}
+
 /* Events name ranks by their location, in every communicator. Readers that ignore groups (ViTE) then draw
  * messages to the right rank. Other readers see the flag. */
 static void write_group(struct defs *d, uint32_t group, OTF2_GroupType type, uint32_t name, const struct trace_group *g)
@@ -286,6 +302,9 @@ static void write_comms(struct defs *d)
 		keep_error(d, OTF2_ERROR_MEM_ALLOC_FAILED);
 	else
 		write_group(d, 0, OTF2_GROUP_TYPE_COMM_LOCATIONS, none, &all);
+	/* all processors of an imported trace are one communicator */
+	if (all.rank && trace_is_imported(d->o->x.t) && intern_comm(d->o, &(struct otf2_comm){.a = all}) != 0)
+		keep_error(d, OTF2_ERROR_MEM_ALLOC_FAILED);
 	for (uint32_t i = 0; i < d->o->n_comm && d->rc == OTF2_SUCCESS; i++) {
 		const struct otf2_comm *c = &d->o->comm[i];
 		uint32_t text;
@@ -346,7 +365,10 @@ int otf2_write_definitions(struct otf2 *o, struct errbuf *err)
 	keep_error(&d, OTF2_GlobalDefWriter_WriteAttribute(d.w, OTF2_SITE_ATTRIBUTE, define_string(&d, "call site"),
 						     define_string(&d, "where MPI was called"), OTF2_TYPE_STRING));
 	write_tree(&d);
-	write_regions(&d);
+	if (trace_is_imported(o->x.t))
+		write_states(&d);
+	else
+		write_regions(&d);
 	write_comms(&d);
 	write_windows(&d);
 	return otf2_check(d.rc, "definitions", err);
