@@ -76,6 +76,9 @@ void decide_say_untraced(struct deciding *d)
 			   t->traced_job);
 	else if (d->untraced == UNTRACED_GUARDED)
 		decide_say(d->out, "; this run is without the tracer");
+	/* The trace of a killed run is the user's: precedent explain reads it as the user, and no daemon does. */
+	if (d->untraced == UNTRACED_GUARDED && !strcmp(t->end_state, "TIMEOUT"))
+		decide_say(d->out, "; precedent explain %u says where it was at its limit", t->traced_job);
 	if (d->out->message[0])
 		decide_say_opt_out(d->out);
 }

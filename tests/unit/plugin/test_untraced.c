@@ -72,6 +72,18 @@ static void test_after_failure(void **state)
 	assert_true(run().trace);
 }
 
+/* A run that its limit ended may have hung: the user learns who can tell. */
+static void test_time_limit(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	strcpy(guard.row.end_state, "TIMEOUT");
+	d = run();
+	assert_untraced(&d, "precedent: not traced: job 123 of this program ended TIMEOUT while it was traced; this run is without the "
+			    "tracer; precedent explain 123 says where it was at its limit; --predict=off to opt out");
+}
+
 /* A program with too many numbers has no kin in its comment: its runs are found by their key. */
 static void test_many_numbers(void **state)
 {
@@ -242,7 +254,7 @@ static void test_one_of_a_burst(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		G(test_after_failure), G(test_many_numbers), G(test_suspect), G(test_known),   G(test_predicted), G(test_predicted_by_others),
+		G(test_after_failure), G(test_many_numbers), G(test_time_limit), G(test_suspect), G(test_known),   G(test_predicted), G(test_predicted_by_others),
 		G(test_fault),	       G(test_silent_daemon), G(test_stopped), G(test_one_of_a_burst),
 	};
 
