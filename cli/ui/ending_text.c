@@ -337,6 +337,12 @@ static bool is_among(const struct ending_finding *f, uint32_t rank)
 	return false;
 }
 
+static void add_host(struct ending_words *w, const struct ending_ends *x)
+{
+	if (x->host)
+		text_add(w, " on %s", x->host);
+}
+
 static void killed_text(struct ending_words *w)
 {
 	struct ending_ends x = ending_ends(w->e->t);
@@ -349,6 +355,20 @@ static void killed_text(struct ending_words *w)
 		text_add(w, ": all ranks ended within %s", cli_seconds(text, sizeof(text), x.within_s));
 }
 
+static void computes_text(struct ending_words *w, const struct ending_finding *f)
+{
+	struct ending_ends x = ending_ends(w->e->t);
+
+	text_add_ranks(w, f->rank, f->n_rank);
+	text_add(w, " did not wait: in ");
+	text_add_place(w, f->rank[0]);
+	text_add(w, "; all others waited for %s", f->n_rank == 1 ? "it" : "them");
+	if (!is_among(f, ending_first(w->e->t)))
+		return;
+	text_add(w, "; rank %u ended before all others", ending_first(w->e->t));
+	add_host(w, &x);
+}
+
 static void died_text(struct ending_words *w, uint32_t rank)
 {
 	struct ending_ends x = ending_ends(w->e->t);
@@ -357,7 +377,10 @@ static void died_text(struct ending_words *w, uint32_t rank)
 	text_add(w, "rank %u was in ", rank);
 	text_add_place(w, rank);
 	text_add(w, ", and ended before all others");
-	if (x.perhaps)
+	add_host(w, &x);
+	if (x.perhaps && x.host)
+		text_add(w, ", or all ranks on %s were killed: they ended within %s", x.host, cli_seconds(text, sizeof(text), x.within_s));
+	else if (x.perhaps)
 		text_add(w, ", or the whole run was killed: all ranks ended within %s", cli_seconds(text, sizeof(text), x.within_s));
 }
 
@@ -395,12 +418,7 @@ const char *ending_text(struct ending_words *w, const struct ending_finding *f)
 		killed_text(w);
 		break;
 	case ENDING_COMPUTES:
-		text_add_ranks(w, f->rank, f->n_rank);
-		text_add(w, " did not wait: in ");
-		text_add_place(w, f->rank[0]);
-		text_add(w, "; all others waited for %s", f->n_rank == 1 ? "it" : "them");
-		if (is_among(f, ending_first(w->e->t)))
-			text_add(w, "; rank %u ended before all others", ending_first(w->e->t));
+		computes_text(w, f);
 		break;
 	default:
 		dead_end_text(w, f);

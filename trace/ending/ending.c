@@ -515,6 +515,20 @@ static bool was_killed(const struct trace *t, uint32_t rank)
 	return false;
 }
 
+/* The host of a rank, if another rank of the run is on another host; else NULL. */
+static const char *host_among_others(const struct trace *t, uint32_t rank)
+{
+	const char *host = trace_get_rank(t, rank)->defs.proc.host;
+
+	for (uint32_t r = 0; host && r < trace_n_ranks(t); r++) {
+		const struct trace_rank *k = trace_get_rank(t, r);
+
+		if (k->present && k->defs.proc.host && strcmp(k->defs.proc.host, host))
+			return host;
+	}
+	return NULL;
+}
+
 struct ending_ends ending_ends(const struct trace *t)
 {
 	const char *number = trace_job_get(t, "launcher_signal"), *within = trace_job_get(t, "ends_within");
@@ -524,9 +538,10 @@ struct ending_ends ending_ends(const struct trace *t)
 
 	if (first == ENDING_NONE)
 		return x;
+	x.host = host_among_others(t, first);
 	x.perhaps = x.within_s < TOGETHER_S && was_killed(t, first);
 	x.killed = (x.launcher_signal && (!within || x.within_s < LONG_BEFORE_S)) ||
-		   (x.perhaps && mpi && !strncmp(mpi, "Open MPI", strlen("Open MPI")));
+		   (x.perhaps && !x.host && mpi && !strncmp(mpi, "Open MPI", strlen("Open MPI")));
 	x.perhaps &= !x.killed;
 	return x;
 }

@@ -102,8 +102,9 @@ struct ending {
 bool ending_is_open(const struct trace *t, uint32_t rank);
 /* The rank that ended before all others, or ENDING_NONE. */
 uint32_t ending_first(const struct trace *t);
-/* How the ranks of this node ended. */
+/* How the ranks ended on the node of the first that ended. Clocks of nodes differ, so ends are compared on one node only. */
 struct ending_ends {
+	const char *host;    /* the node, if other ranks were on other nodes; NULL: these are all ranks */
 	double within_s;     /* between the first end and the last; INFINITY: not known */
 	int launcher_signal; /* that killed the launcher; 0: none */
 	bool killed;         /* the whole run was killed */
