@@ -18,6 +18,8 @@
 struct variable {
 	char name[64];
 	char *value;
+	uint32_t command; /* that set it */
+	bool fleeting;	  /* set for one command alone: NAME=value COMMAND */
 };
 
 struct heredoc {
@@ -26,7 +28,7 @@ struct heredoc {
 };
 
 struct reader {
-	const char *p, *end;
+	const char *text, *p, *end;
 	const struct script_context *ctx;
 	struct script_words *out;
 	struct variable vars[SCRIPT_VARS_MAX];
@@ -44,6 +46,10 @@ struct reader {
 	char word[SCRIPT_WORD_LEN_MAX];
 	size_t len;
 	bool in_word, opaque, quoted;
+	bool strange; /* opaque by more than Slurm's variables */
+	bool split;
+	uint8_t joint;
+	bool in_date; /* within a harmless substitution */
 	bool failed; /* memory ran out */
 };
 
@@ -96,30 +102,36 @@ static void word_char(struct reader *r, char c)
 	if (r->len + 1 < sizeof(r->word) && c != '\0')
 		r->word[r->len++] = c;
 	else
-		r->opaque = true;
+		r->opaque = r->strange = true;
 }
 
 static void variable_set(struct reader *r, const char *name, size_t name_len, const char *value)
 {
 	struct variable *v = NULL;
-	if (name_len >= sizeof(v->name))
+	if (name_len >= sizeof(v->name)) {
+		r->out->plain = false;
 		return;
+	}
 	for (size_t i = 0; i < r->n_vars && !v; i++)
 		if (strlen(r->vars[i].name) == name_len && memcmp(r->vars[i].name, name, name_len) == 0)
 			v = &r->vars[i];
 	if (!v) {
-		if (r->n_vars == SCRIPT_VARS_MAX)
+		if (r->n_vars == SCRIPT_VARS_MAX) {
+			r->out->plain = false;
 			return;
+		}
 		v = &r->vars[r->n_vars++];
 		memcpy(v->name, name, name_len);
 		v->name[name_len] = '\0';
 	}
+	v->command = r->command;
+	v->fleeting = false;
 	free(v->value);
 	v->value = value ? strdup(value) : NULL; /* NULL: set in the script to an unknown value */
 }
 
 /* The value of $name, or NULL if it is not known before the job runs. */
-static const char *variable_get(const struct reader *r, const char *name, size_t len)
+static const char *variable_get(struct reader *r, const char *name, size_t len)
 {
 	char key[64];
 	if (len == 0 || len >= sizeof(key))
@@ -130,9 +142,15 @@ static const char *variable_get(const struct reader *r, const char *name, size_t
 		size_t i = (size_t)(key[0] - '1');
 		return i < r->ctx->n_args ? r->ctx->args[i] : NULL;
 	}
-	for (size_t i = 0; i < r->n_vars; i++)
-		if (strcmp(r->vars[i].name, key) == 0)
-			return r->vars[i].value;
+	for (size_t i = 0; i < r->n_vars; i++) {
+		const struct variable *v = &r->vars[i];
+		if (strcmp(v->name, key) != 0)
+			continue;
+		/* The shell expands a command before it sets the variables in front of it. */
+		if (v->fleeting || v->command == r->command)
+			r->out->plain = false;
+		return v->value;
+	}
 	if (strcmp(key, "SLURM_SUBMIT_DIR") == 0)
 		return r->ctx->submit_dir ? r->ctx->submit_dir : r->ctx->work_dir;
 	if (strcmp(key, "PWD") == 0)
@@ -143,34 +161,60 @@ static const char *variable_get(const struct reader *r, const char *name, size_t
 	return r->ctx->lookup(key);
 }
 
-static void word_expand(struct reader *r, const char *name, size_t len)
+static void word_expand(struct reader *r, const char *name, size_t len, bool quoted)
 {
 	const char *value = variable_get(r, name, len);
 	r->in_word = true;
 	if (!value) {
+		bool slurm = len > 6 && strncmp(name, "SLURM_", 6) == 0;
 		r->opaque = true;
+		r->strange |= !slurm;
+		for (size_t i = 0; slurm && i < len + 3; i++)
+			word_char(r, i < 2 ? "${"[i] : i < len + 2 ? name[i - 2] : '}');
 		return;
 	}
+	r->split |= !quoted && (!*value || value[strcspn(value, " \t\n*?[")]);
 	while (*value)
 		word_char(r, *value++);
 }
 
+/* At "$(": is it a command that changes nothing, without anything to expand? */
+static bool is_harmless_substitution(const char *p, const char *end)
+{
+	static const char *const HARMLESS[] = {"date", "hostname", "pwd", "whoami"};
+	size_t len = 0, name;
+	for (p += 2; p + len < end && !strchr(";&|`$()<>\n\\\"'", p[len]); len++)
+		;
+	if (p + len == end || p[len] != ')')
+		return false;
+	for (name = 0; name < len && is_name_char(p[name]);)
+		name++;
+	for (size_t i = 0; i < sizeof(HARMLESS) / sizeof(HARMLESS[0]); i++)
+		if (strlen(HARMLESS[i]) == name && memcmp(HARMLESS[i], p, name) == 0)
+			return name == len || p[name] == ' ';
+	return false;
+}
+
 /* Read an expansion at '$' and move p behind it. "$(" only marks the word; its contents are read as commands. */
-static void read_dollar(struct reader *r)
+static void read_dollar(struct reader *r, bool quoted)
 {
 	const char *p = r->p + 1;
+	if (p < r->end && *p == '(' && !is_harmless_substitution(r->p, r->end))
+		r->out->plain = false;
 	if (p < r->end && *p == '{') {
 		const char *name = ++p;
 		while (p < r->end && is_name_char(*p))
 			p++;
 		if (p < r->end && *p == '}') {
-			word_expand(r, name, (size_t)(p - name));
+			word_expand(r, name, (size_t)(p - name), quoted);
 			r->p = p + 1;
 			return;
 		}
 		while (p < r->end && *p != '}' && *p != '\n')
 			p++;
-		r->in_word = r->opaque = true;
+		r->in_word = r->opaque = r->strange = true;
+		/* "${A:=value}" sets A, and a value can hold commands. */
+		r->out->plain = false;
 		r->p = p < r->end && *p == '}' ? p + 1 : p;
 		return;
 	}
@@ -181,9 +225,9 @@ static void read_dollar(struct reader *r)
 		while (p < r->end && is_name_char(*p))
 			p++;
 	if (p > name) {
-		word_expand(r, name, (size_t)(p - name));
+		word_expand(r, name, (size_t)(p - name), quoted);
 	} else {
-		r->in_word = r->opaque = true;
+		r->in_word = r->opaque = r->strange = true;
 		if (p < r->end && strchr("@*#?!$-", *p))
 			p++;
 	}
@@ -211,10 +255,12 @@ static void read_double_quoted(struct reader *r)
 			}
 			r->p += 2;
 		} else if (*r->p == '$') {
-			read_dollar(r);
+			read_dollar(r, true);
 		} else {
-			if (*r->p == '`')
-				r->opaque = true;
+			if (*r->p == '`') {
+				r->opaque = r->strange = true;
+				r->out->plain = false;
+			}
 			word_char(r, *r->p++);
 		}
 	}
@@ -224,8 +270,10 @@ static void read_double_quoted(struct reader *r)
 
 static void command_end(struct reader *r)
 {
-	if (r->have_head || (r->out->n && r->out->words[r->out->n - 1].command == r->command))
+	if (r->have_head || (r->out->n && r->out->words[r->out->n - 1].command == r->command)) {
 		r->command++;
+		r->joint = SCRIPT_JOINT_NEXT;
+	}
 	r->have_head = r->next_is_output = r->next_is_delim = false;
 	r->head_is_cd = r->head_declares = false;
 }
@@ -234,11 +282,15 @@ static void dir_change(struct reader *r, const char *to)
 {
 	struct script_words *out = r->out;
 	char *path;
-	if (strcmp(to, "-") == 0 || out->n_dirs == SCRIPT_DIRS_MAX)
+	if (strcmp(to, "-") == 0 || out->n_dirs == SCRIPT_DIRS_MAX) {
+		out->plain = false;
 		return;
+	}
 	path = path_normal(out->dirs[r->dir], to);
-	if (!path)
+	if (!path) {
+		out->plain = false;
 		return;
+	}
 	for (size_t i = 0; i < out->n_dirs; i++) {
 		if (strcmp(out->dirs[i], path) == 0) {
 			r->dir = (uint16_t)i;
@@ -253,8 +305,12 @@ static void dir_change(struct reader *r, const char *to)
 static void word_add(struct reader *r, uint8_t flags)
 {
 	struct script_words *out = r->out;
-	if (out->n == SCRIPT_WORDS_MAX)
+	if (out->n == SCRIPT_WORDS_MAX) {
+		out->plain = false;
 		return;
+	}
+	flags |= r->split ? SCRIPT_WORD_SPLIT : 0;
+	flags |= r->opaque && !r->strange ? SCRIPT_WORD_SLURM : 0;
 	if (out->n == out->cap) {
 		size_t cap = out->cap ? out->cap * 2 : 64;
 		struct script_word *w = realloc(out->words, cap * sizeof(*w));
@@ -270,7 +326,8 @@ static void word_add(struct reader *r, uint8_t flags)
 		r->failed = true;
 		return;
 	}
-	out->words[out->n++] = (struct script_word){.text = text, .command = r->command, .dir = r->dir, .flags = flags};
+	out->words[out->n++] = (struct script_word){.text = text, .command = r->command, .dir = r->dir, .flags = flags,
+						    .joint = r->joint};
 }
 
 /* Words that come before a command's name. */
@@ -291,8 +348,13 @@ static void word_take_plain(struct reader *r)
 		variable_set(r, r->word, name_len, r->opaque ? NULL : r->word + name_len + 1);
 		flags |= SCRIPT_WORD_ASSIGN;
 	} else if (!r->have_head) {
-		if (!r->quoted && is_prefix(r->word))
+		if (!r->quoted && is_prefix(r->word)) {
+			if (strcmp(r->word, "time") != 0)
+				r->out->plain = false;
 			return;
+		}
+		for (size_t i = 0; i < r->n_vars; i++)
+			r->vars[i].fleeting |= r->vars[i].command == r->command;
 		r->have_head = true;
 		flags |= SCRIPT_WORD_HEAD;
 		r->head_is_cd = strcmp(r->word, "cd") == 0 || strcmp(r->word, "pushd") == 0;
@@ -323,7 +385,7 @@ static void word_end(struct reader *r)
 		word_take_plain(r);
 	}
 	r->len = 0;
-	r->in_word = r->opaque = r->quoted = false;
+	r->in_word = r->opaque = r->quoted = r->strange = r->split = false;
 }
 
 /* At the newline behind a command with here-documents: skip their bodies. */
@@ -356,6 +418,8 @@ static void read_redirection(struct reader *r)
 		r->in_word = false;
 	}
 	word_end(r);
+	if (!writes)
+		r->out->plain = false;
 	const char *p = r->p + 1;
 	if (!writes && p + 1 < r->end && p[0] == '<' && p[1] == '<') { /* here-string */
 		r->p = p + 2;
@@ -404,11 +468,33 @@ static void read_other(struct reader *r)
 {
 	char c = *r->p;
 	if (c == '~' && !r->in_word && r->ctx->lookup && (r->p + 1 == r->end || strchr("/ \t\n;", r->p[1]))) {
-		word_expand(r, "HOME", 4);
+		word_expand(r, "HOME", 4, true);
 	} else {
 		if (strchr("*?[{", c))
-			r->opaque = true;
+			r->opaque = r->strange = true;
 		word_char(r, c);
+	}
+	r->p++;
+}
+
+/* An operator between two commands. Other operators belong to compound commands. */
+static void read_operator(struct reader *r)
+{
+	char c = *r->p;
+	bool doubled = r->p + 1 < r->end && r->p[1] == c;
+	word_end(r);
+	command_end(r);
+	if (doubled && (c == '&' || c == '|')) {
+		r->joint = c == '&' ? SCRIPT_JOINT_AND : SCRIPT_JOINT_OR;
+		r->p++;
+	} else if (c == '|') {
+		r->joint = SCRIPT_JOINT_PIPE;
+	} else if (c == ')' && r->in_date) {
+		r->in_date = false;
+	} else if (c == '(' && r->p > r->text && r->p[-1] == '$' && is_harmless_substitution(r->p - 1, r->end)) {
+		r->in_date = true;
+	} else if (c != ';') {
+		r->out->plain = false;
 	}
 	r->p++;
 }
@@ -419,9 +505,11 @@ static void read_step(struct reader *r)
 	case '\n':
 		read_newline(r);
 		break;
+	case '\r': /* the shell takes it for a letter */
+		r->out->plain = false;
+		/* fall through */
 	case ' ':
 	case '\t':
-	case '\r':
 		word_end(r);
 		r->p++;
 		break;
@@ -432,15 +520,14 @@ static void read_step(struct reader *r)
 			read_redirection(r);
 			break;
 		}
-		/* fall through */
+		read_operator(r);
+		break;
 	case ';':
 	case '|':
 	case '(':
 	case ')':
 	case '`':
-		word_end(r);
-		command_end(r);
-		r->p++;
+		read_operator(r);
 		break;
 	case '<':
 	case '>':
@@ -459,7 +546,7 @@ static void read_step(struct reader *r)
 		read_double_quoted(r);
 		break;
 	case '$':
-		read_dollar(r);
+		read_dollar(r, false);
 		break;
 	case '\\':
 		if (r->p + 1 < r->end && r->p[1] != '\n') {
@@ -482,15 +569,15 @@ int script_words_read(const char *text, size_t len, const struct script_context 
 	if (!r || !out->dirs || !(out->dirs[0] = path_normal("/", ctx->work_dir)))
 		goto done;
 	out->n_dirs = 1;
-	if (len > SCRIPT_BYTES_MAX)
-		len = SCRIPT_BYTES_MAX;
-	r->p = text;
-	r->end = text + len;
+	out->plain = len <= SCRIPT_BYTES_MAX;
+	r->p = r->text = text;
+	r->end = text + (out->plain ? len : SCRIPT_BYTES_MAX);
 	r->ctx = ctx;
 	r->out = out;
 	while (r->p < r->end && !r->failed && out->n < SCRIPT_WORDS_MAX)
 		read_step(r);
 	word_end(r);
+	out->plain &= r->p == r->end && !r->n_heredocs;
 	rc = r->failed ? -1 : 0;
 done:
 	if (r)

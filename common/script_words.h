@@ -10,6 +10,7 @@
 #ifndef PRECEDENT_COMMON_SCRIPT_WORDS_H
 #define PRECEDENT_COMMON_SCRIPT_WORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,12 +24,21 @@
 #define SCRIPT_WORD_OPAQUE 0x02u /* has a glob, a command substitution or an unknown variable */
 #define SCRIPT_WORD_ASSIGN 0x04u /* NAME=value before a command or alone */
 #define SCRIPT_WORD_HEAD   0x08u /* name of the command */
+#define SCRIPT_WORD_SPLIT  0x10u /* an unquoted value is empty, or holds blanks or a glob: the shell makes other words of it */
+#define SCRIPT_WORD_SLURM  0x20u /* opaque by Slurm's variables alone, whose names stand in text: "${SLURM_NTASKS}" */
+
+/* How a command follows the one before. */
+#define SCRIPT_JOINT_NEXT 0 /* a line or ';' */
+#define SCRIPT_JOINT_AND  1
+#define SCRIPT_JOINT_OR	  2
+#define SCRIPT_JOINT_PIPE 3
 
 struct script_word {
 	char *text;       /* unquoted and expanded */
 	uint32_t command; /* number of the simple command, from 0 */
 	uint16_t dir;     /* index into dirs: the base of a relative name */
 	uint8_t flags;
+	uint8_t joint; /* of its command */
 };
 
 struct script_words {
@@ -37,6 +47,12 @@ struct script_words {
 	/* absolute, lexically normalised; dirs[0] is the work directory */
 	char **dirs;
 	size_t n_dirs;
+	/*
+	 * All commands are simple, and run in the order of the text: no loop, function, subshell, background command, redirected
+	 * input or here-document. The values of all variables in words that are not opaque are certain. A substitution by
+	 * date, hostname, pwd or whoami is allowed.
+	 */
+	bool plain;
 };
 
 struct script_context {

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the batch script from sbatch's command line, since SPANK does not tell it, and computes the fingerprint.
- * After an error the job has no fingerprint; messages appear with --verbose only.
+ * Finds the batch script from sbatch's command line, since SPANK does not tell it. Computes the fingerprint and the
+ * hash of the launches. After an error the job has none; messages appear with --verbose only.
  */
 #include "spank/submit_side.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/conf.h"
 #include "common/fingerprint.h"
 #include "common/inject.h"
+#include "common/launches.h"
 #include "common/sbatch_args.h"
 #include "common/script_words.h"
 #include "spank/bounded.h"
@@ -26,11 +29,21 @@
 /* A fingerprint gives up earlier (FINGERPRINT_TIME_NS), unless a file server does not answer. */
 #define SUBMIT_MS         1000
 #define COMMAND_LINE_MAX (4 * 1024 * 1024)
+/* Most scripts that come through a pipe are there at once. sbatch itself waits for the others. */
+#define PIPE_MS 300
 
 static struct plugin_context {
 	enum precedent_mode mode;
 	bool mode_given;
+	char *piped; /* copy of a script that sbatch reads from a pipe; NULL: none */
+	size_t piped_len;
 } context;
+
+/* What sbatch tells slurmctld. "": none. */
+struct submission_hashes {
+	char fingerprint[FINGERPRINT_LEN];
+	char launches[LAUNCHES_LEN];
+};
 
 /* Data read for one submission. */
 struct submission {
@@ -148,8 +161,8 @@ static bool word_is_script(const char *word)
 	return yes;
 }
 
-/* Read the script's text: from a file, from --wrap, or from standard input if that is a file. sbatch has read
- * such a file, but it can be read again. */
+/* Read the script's text: from a file, from --wrap, or from standard input. sbatch has read it, but a
+ * file can be read again, and of a pipe there is a copy. */
 static int read_script(struct submission *s)
 {
 	struct stat st;
@@ -164,6 +177,9 @@ static int read_script(struct submission *s)
 		}
 	} else if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode)) {
 		s->script = read_whole(STDIN_FILENO, SCRIPT_BYTES_MAX, true, &s->script_len);
+	} else if (context.piped) {
+		s->script = strdup(context.piped);
+		s->script_len = s->script ? context.piped_len : 0;
 	}
 	return s->script ? 0 : -1;
 }
@@ -204,10 +220,11 @@ static int read_batch(struct submission *s, struct fingerprint_job *job)
 	return 0;
 }
 
-/* The fingerprint of this submission. Its files may be on a server that does not answer. */
-static int fingerprint_submission(struct submission *s, char value[FINGERPRINT_LEN], struct errbuf *err)
+/* The hashes of this submission. Its files may be on a server that does not answer. */
+static int hash_submission(struct submission *s, struct submission_hashes *out, struct errbuf *err)
 {
 	struct fingerprint_job job = {.lookup = lookup_env};
+	struct errbuf why;
 	if (!getcwd(s->cwd, sizeof(s->cwd)) || read_command_line(s) < 0 || s->argc < 1)
 		return err_set(err, "the command line cannot be read");
 	if (strcmp(program_invocation_short_name, "sbatch") == 0) {
@@ -222,7 +239,11 @@ static int fingerprint_submission(struct submission *s, char value[FINGERPRINT_L
 	job.submit_dir = s->cwd;
 	if (!s->work_dir)
 		return err_set(err, "no memory");
-	return fingerprint_job(&job, value, err) < 0 ? -1 : 0;
+	if (fingerprint_job(&job, out->fingerprint, err) < 0)
+		return -1;
+	if (launches_of(&job, out->launches, &why) < 0)
+		out->launches[0] = '\0';
+	return 0;
 }
 
 /*
@@ -282,14 +303,51 @@ static void forget_outer_job(void)
 static int compute(void *value, struct errbuf *err)
 {
 	struct submission *s = calloc(1, sizeof(*s));
-	int rc = s ? fingerprint_submission(s, value, err) : err_set(err, "no memory");
+	int rc = s ? hash_submission(s, value, err) : err_set(err, "no memory");
 	if (s)
 		submission_free(s);
 	return rc;
 }
 
+/* Does sbatch read its script from standard input? An option of another plugin counts as one with a value. */
+static bool reads_input(void)
+{
+	struct submission *s = calloc(1, sizeof(*s));
+	bool reads = s && read_command_line(s) == 0 && s->argc > 0;
+	if (reads) {
+		sbatch_args_read(s->argv + 1, s->argc - 1, NULL, &s->args);
+		reads = !s->args.script && !s->args.wrap;
+	}
+	if (s)
+		submission_free(s);
+	return reads;
+}
+
+/* Copy a script that waits in a pipe: tee(2) leaves it there for sbatch. The copy is whole if the pipe's other end is closed. */
+static void copy_pipe(void)
+{
+	struct pollfd closed = {.fd = STDIN_FILENO};
+	int copy[2], size = 0;
+	struct stat st;
+	if (strcmp(program_invocation_short_name, "sbatch") != 0 || fstat(STDIN_FILENO, &st) != 0 || !S_ISFIFO(st.st_mode) ||
+	    !reads_input() || poll(&closed, 1, PIPE_MS) != 1 || !(closed.revents & POLLHUP))
+		return;
+	if (ioctl(STDIN_FILENO, FIONREAD, &size) != 0 || size <= 0 || size > SCRIPT_BYTES_MAX || pipe2(copy, O_CLOEXEC) != 0)
+		return;
+	fcntl(copy[1], F_SETPIPE_SZ, SCRIPT_BYTES_MAX);
+	if (tee(STDIN_FILENO, copy[1], (size_t)size, SPLICE_F_NONBLOCK) == size) {
+		close(copy[1]);
+		copy[1] = -1;
+		context.piped = read_whole(copy[0], SCRIPT_BYTES_MAX, false, &context.piped_len);
+	}
+	close(copy[0]);
+	if (copy[1] >= 0)
+		close(copy[1]);
+}
+
 void submit_side_begin(void)
 {
+	copy_pipe();
 	/* Inside a job, Slurm would take the outer job's option for the inner job's. A step has the option of its job. */
 	if (spank_context() != S_CTX_ALLOCATOR || !getenv("SLURM_JOB_ID"))
 		return;
@@ -297,13 +355,14 @@ void submit_side_begin(void)
 	unsetenv("SPANK__SLURM_SPANK_OPTION_precedent_predict");
 	unsetenv("SLURM_SPANK__SLURM_SPANK_OPTION_precedent_predict");
 	unsetenv("SLURM_SPANK_" FINGERPRINT_VAR);
+	unsetenv("SLURM_SPANK_" LAUNCHES_VAR);
 	unsetenv("SLURM_SPANK_" MESSAGE_VAR);
 }
 
 void submit_side_options_done(spank_t sp)
 {
-	char value[FINGERPRINT_LEN] = "";
-	const struct bounded work = {compute, value, sizeof(value), SUBMIT_MS, "an input file"};
+	struct submission_hashes hashes = {.fingerprint = ""};
+	const struct bounded work = {compute, &hashes, sizeof(hashes), SUBMIT_MS, "an input file"};
 	struct errbuf err;
 	/* srun inside a job starts a step, not a job. */
 	if (spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID"))
@@ -316,6 +375,8 @@ void submit_side_options_done(spank_t sp)
 		slurm_verbose("precedent: no fingerprint: %s", err.text);
 		return;
 	}
-	slurm_debug("precedent: fingerprint %s", value);
-	spank_job_control_setenv(sp, FINGERPRINT_VAR, value, 1);
+	slurm_debug("precedent: fingerprint %s, launches %s", hashes.fingerprint, hashes.launches[0] ? hashes.launches : "not certain");
+	spank_job_control_setenv(sp, FINGERPRINT_VAR, hashes.fingerprint, 1);
+	if (hashes.launches[0])
+		spank_job_control_setenv(sp, LAUNCHES_VAR, hashes.launches, 1);
 }

@@ -16,6 +16,7 @@
 
 #include "common/fingerprint.h"
 #include "common/inject.h"
+#include "common/launches.h"
 #include "common/sbatch_args.h"
 #include "common/script_words.h"
 
@@ -71,6 +72,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct fingerprint_job job = {.script = text, .script_len = size, .work_dir = "/usr/bin"};
 	int first = fingerprint_job(&job, a, &err), second = fingerprint_job(&job, b, &err);
 	if (first >= 0 && second >= 0 && strcmp(a, b) != 0)
+		abort();
+	char launches[2][LAUNCHES_LEN];
+	first = launches_of(&job, launches[0], &err);
+	if (launches_of(&job, launches[1], &err) == 0 && first == 0 && strcmp(launches[0], launches[1]) != 0)
 		abort();
 	free(text);
 	return 0;

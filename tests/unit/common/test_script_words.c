@@ -71,7 +71,7 @@ static void test_words(void **state)
 		{"export OUT=o; app >$OUT >${OUT:-x}\n", "!export =OUT=o | !app >o >?"},
 		{"A=$(date)\napp $A.in\n", "?=A= | !date | !app ?.in"},
 		{"app $DATA/x $UNKNOWN/y $1 $2 $3 $@ $HOME ~/z ~ $SLURM_JOB_ID\n",
-		 "!app /data/x ?/y first second ? ? /home/anna /home/anna/z /home/anna ?"},
+		 "!app /data/x ?/y first second ? ? /home/anna /home/anna/z /home/anna ?${SLURM_JOB_ID}"},
 		{"app *.dat a?c [ab] {1,2} '*'\n", "!app ?*.dat ?a?c ?[ab] ?{1,2} *"},
 		{"app `cat list` x\n", "!app | !cat list | !x"},
 		{"app \"$(dirname \"$0\")\" y\n", "!app ?(dirname ) y"},

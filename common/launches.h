@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a batch script launches, as a hash: each mpirun, srun or other program with its arguments, in order.
+ * The text around the launches, the name of the script and its directory do not count.
+ *
+ * What counts:
+ * - a program or an input file: its name without folders, and its content (programs by build id, large files
+ * by samples, as in common/fingerprint.h);
+ *
+ * - other words: their text; a path within the current directory without that directory;
+ *
+ * - variables that the script gives to the programs;
+ *
+ * - the current directory, relative to the work directory, if the script has changed it;
+ *
+ * - the files in the current directory, if no input file is named. A directory with folders or many files
+ * counts by its path.
+ *
+ * A wrong answer would tell a prediction of another program. So there is no answer if the script holds
+ * anything that can change what is launched and that this reader does not understand: loops, conditions,
+ * functions, `eval`, `source`, substitutions, redirected input, here-documents, other shells. `module load`
+ * is taken to change only where programs and libraries are found. Programs that are found in PATH are
+ * therefore unknown behind it.
+ */
+#ifndef PRECEDENT_COMMON_LAUNCHES_H
+#define PRECEDENT_COMMON_LAUNCHES_H
+
+#include <stddef.h>
+
+#include "common/errbuf.h"
+#include "common/fingerprint.h"
+
+#define LAUNCHES_LEN 36 /* "v1:<32 hex>" and NUL */
+/* Name of the variable that brings it from sbatch to slurmctld. */
+#define LAUNCHES_VAR "PRECEDENT_LAUNCHES"
+
+/* Write the hash to out. Returns 0, or -1 if it is not certain what is launched (why says it). */
+int launches_of(const struct fingerprint_job *job, char out[LAUNCHES_LEN], struct errbuf *why);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Files and directories of launches: see launches.h. */
+#include "common/launches_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MULTI_PROG_MAX 65536 /* bytes of a file of srun --multi-prog */
+#define HEAD_MAX       4096  /* bytes of a file that tell whether it is a job script */
+
+bool launches_took_too_long(const struct launches *l)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - l->start.tv_sec) * 1000000000LL + (now.tv_nsec - l->start.tv_nsec) >
+	       FINGERPRINT_TIME_NS;
+}
+
+static int unreadable(struct launches *l, const char *path)
+{
+	return err_set(l->why, "%.300s: cannot be read", path);
+}
+
+/* ---- one file ---- */
+
+static ssize_t read_at(int fd, uint8_t *buf, size_t len, off_t at)
+{
+	size_t n = 0;
+	while (n < len) {
+		ssize_t got = pread(fd, buf + n, len - n, at + (off_t)n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -1 : (ssize_t)n;
+		n += (size_t)got;
+	}
+	return (ssize_t)n;
+}
+
+/* First and last FINGERPRINT_SAMPLE bytes, as in a fingerprint. */
+static int hash_content(struct launches *l, int fd, uint64_t size)
+{
+	uint64_t head = size < FINGERPRINT_SAMPLE ? size : FINGERPRINT_SAMPLE;
+	uint64_t tail = size - head < FINGERPRINT_SAMPLE ? size - head : FINGERPRINT_SAMPLE;
+	char text[24];
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)size);
+	launches_piece(l, 's', text, strlen(text));
+	l->bytes_read += head + tail;
+	if (l->bytes_read > FINGERPRINT_TOTAL_MAX || read_at(fd, l->buffer, head, 0) != (ssize_t)head)
+		return -1;
+	launches_piece(l, 'b', l->buffer, head);
+	if (tail && read_at(fd, l->buffer, tail, (off_t)(size - tail)) != (ssize_t)tail)
+		return -1;
+	if (tail)
+		launches_piece(l, 'b', l->buffer, tail);
+	return 0;
+}
+
+int launches_file(struct launches *l, const char *path, struct launch_file *out)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc = -1;
+	const char *slash = strrchr(path, '/');
+	uint8_t id[64];
+	struct stat st;
+	size_t id_len;
+	ssize_t n;
+	*out = (struct launch_file){0};
+	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    (n = read_at(fd, l->buffer, HEAD_MAX, 0)) < 0)
+		goto done;
+	out->shell_script = launches_is_shell_script((const char *)l->buffer, (size_t)n);
+	id_len = fingerprint_build_id(fd, id, sizeof(id));
+	out->program = id_len || (st.st_mode & S_IXUSR);
+	out->data = !out->program && !(n >= 4 && memcmp(l->buffer, "\177ELF", 4) == 0);
+	launches_piece(l, 'f', slash ? slash + 1 : path, strlen(slash ? slash + 1 : path));
+	launches_piece(l, 'i', id, id_len);
+	rc = id_len ? 0 : hash_content(l, fd, (uint64_t)st.st_size);
+done:
+	if (fd >= 0)
+		close(fd);
+	return rc < 0 ? unreadable(l, path) : 0;
+}
+
+/* ---- files that the script writes ---- */
+
+int launches_output(struct launches *l, const struct script_word *w)
+{
+	if (strcmp(w->text, "/dev/null") == 0)
+		return 0;
+	if ((w->flags & SCRIPT_WORD_SPLIT) ||
+	    ((w->flags & SCRIPT_WORD_OPAQUE) && !(w->flags & SCRIPT_WORD_SLURM))) {
+		l->uncertain = true;
+		return 0;
+	}
+	if (l->n_outputs == LAUNCH_OUTPUTS_MAX)
+		return err_set(l->why, "the script writes too many files");
+	l->outputs[l->n_outputs].dir = l->w.dirs[w->dir];
+	l->outputs[l->n_outputs++].name = w->text;
+	return 0;
+}
+
+int launches_tee(struct launches *l, const struct script_word *words, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (words[i].text[0] != '-' && launches_output(l, &words[i]) < 0)
+			return -1;
+	return 0;
+}
+
+static bool is_output(const struct launches *l, const char *path)
+{
+	bool found = false;
+	for (size_t i = 0; i < l->n_outputs && !found; i++) {
+		char *out = path_normal(l->outputs[i].dir, l->outputs[i].name);
+		found = out && strcmp(out, path) == 0;
+		free(out);
+	}
+	return found;
+}
+
+int launches_outputs(struct launches *l)
+{
+	for (size_t i = 0; l->n_launches > 1 && i < l->n_outputs; i++) {
+		char *path = path_normal(l->outputs[i].dir, l->outputs[i].name);
+		const char *rest = path ? launches_below(l->w.dirs[0], path) : NULL;
+		if (!path)
+			return unreadable(l, l->outputs[i].name);
+		launches_piece(l, 'O', rest ? rest : path, strlen(rest ? rest : path));
+		free(path);
+	}
+	return 0;
+}
+
+/* ---- srun --multi-prog ---- */
+
+int launches_multi_prog(struct launches *l, const char *dir, const char *name)
+{
+	char *path = path_normal(dir, name), *text = malloc(MULTI_PROG_MAX + 1), *save = NULL;
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1, rc = -1;
+	ssize_t n = fd >= 0 && text ? read_at(fd, (uint8_t *)text, MULTI_PROG_MAX, 0) : -1;
+	if (n < 0 || n == MULTI_PROG_MAX || memchr(text, '\0', (size_t)n)) {
+		rc = unreadable(l, name);
+		goto done;
+	}
+	text[n] = '\0';
+	if (text[strcspn(text, "\\'\"")]) {
+		rc = err_set(l->why, "%.300s: has quotes", name);
+		goto done;
+	}
+	rc = 0;
+	for (char *line = strtok_r(text, "\n", &save); line && rc == 0; line = strtok_r(NULL, "\n", &save)) {
+		char *word_save = NULL;
+		for (char *w = strtok_r(line, " \t\r", &word_save); w && *w != '#' && rc == 0;
+		     w = strtok_r(NULL, " \t\r", &word_save))
+			rc = launches_word(l, dir, w);
+	}
+done:
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	free(text);
+	return rc;
+}
+
+/* ---- directories ---- */
+
+static bool is_slurm_output(const char *name)
+{
+	size_t n = strlen(name);
+	return strncmp(name, "slurm-", 6) == 0 && n > 4 && strcmp(name + n - 4, ".out") == 0;
+}
+
+/* Scripts for a shell are job scripts: the text around launches does not count. */
+static bool is_job_script(struct launches *l, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t n = fd >= 0 ? read_at(fd, l->buffer, HEAD_MAX, 0) : -1;
+	if (fd >= 0)
+		close(fd);
+	return n > 0 && launches_is_shell_script((const char *)l->buffer, (size_t)n);
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The paths of the regular files; -1: the directory counts by its path. */
+static int list(struct launches *l, const char *dir, char *paths[LAUNCH_LISTING_MAX])
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	int n = 0;
+	while (d && n >= 0 && (e = readdir(d))) {
+		struct stat st;
+		char *path;
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || is_slurm_output(e->d_name))
+			continue;
+		path = path_normal(dir, e->d_name);
+		if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+		    (is_output(l, path) || is_job_script(l, path))) {
+			free(path);
+			continue;
+		}
+		if (!path || n == LAUNCH_LISTING_MAX || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+			free(path);
+			while (n > 0)
+				free(paths[--n]);
+			n = -1;
+		} else {
+			paths[n++] = path;
+		}
+	}
+	if (!d)
+		return -1;
+	closedir(d);
+	return n;
+}
+
+int launches_dirs(struct launches *l)
+{
+	for (size_t i = 0; i < l->n_dirs; i++) {
+		const char *dir = l->w.dirs[l->dirs[i]];
+		char *paths[LAUNCH_LISTING_MAX];
+		struct launch_file file;
+		int n = list(l, dir, paths), rc = 0;
+		if (n < 0)
+			launches_piece(l, 'D', dir, strlen(dir));
+		else
+			launches_piece(l, 'l', "", 0);
+		if (n > 0)
+			qsort(paths, (size_t)n, sizeof(*paths), compare);
+		for (int k = 0; k < n; k++) {
+			if (rc == 0)
+				rc = launches_file(l, paths[k], &file);
+			free(paths[k]);
+		}
+		if (rc < 0)
+			return -1;
+		if (launches_took_too_long(l))
+			return err_set(l->why, "reading the files took longer than %d ms",
+				       FINGERPRINT_TIME_NS / 1000000);
+	}
+	return 0;
+}

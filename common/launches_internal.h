@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What launches.c (commands and words) and launches_files.c (files and directories) share. */
+#ifndef PRECEDENT_COMMON_LAUNCHES_INTERNAL_H
+#define PRECEDENT_COMMON_LAUNCHES_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+#define XXH_INLINE_ALL /* sbatch then loads no further library */
+#include <xxhash.h>
+
+#include "common/launches.h"
+#include "common/script_words.h"
+
+#define LAUNCH_ENV_MAX	   128
+#define LAUNCH_DIRS_MAX	   16
+#define LAUNCH_OUTPUTS_MAX 64
+#define LAUNCH_LISTING_MAX                                                                                   \
+	64 /* files of a directory that count by content; scripts of directories with more are rare */
+
+/* One reading of a script. */
+struct launches {
+	const struct fingerprint_job *job;
+	struct errbuf *why;
+	struct script_words w;
+	struct timespec start;
+	XXH3_state_t *hash;
+	uint8_t *buffer; /* FINGERPRINT_SAMPLE bytes */
+	uint64_t bytes_read;
+	/* "NAME=value" that the programs see, in order of their first setting; into w */
+	const char *env[LAUNCH_ENV_MAX];
+	size_t n_env;
+	uint16_t dirs[LAUNCH_DIRS_MAX]; /* directories of launches: indexes into w.dirs */
+	size_t n_dirs;
+	/* files that the script writes: word and its directory, into w */
+	struct {
+		const char *dir, *name;
+	} outputs[LAUNCH_OUTPUTS_MAX];
+	size_t n_outputs;
+	size_t n_launches, n_programs, n_data;
+	size_t n_before;    /* n_programs before the current launch */
+	bool modules;	    /* modules were loaded: PATH is not known */
+	bool uncertain;	    /* a later launch may not be what it looks like */
+	bool last_prefixed; /* NAME=value stood before a command, and does not hold for the next one */
+	bool in_launch;	    /* the last command was a launch */
+	bool conditional;   /* the command runs only if a launch before it ended well */
+	bool ended;	    /* by `exit` */
+};
+
+/* Functions that return int return 0, or -1 with l->why filled. */
+
+void launches_piece(struct launches *l, char kind, const void *data, size_t len);
+int launches_word(struct launches *l, const char *dir, const char *word);
+/* The part of an absolute path below dir; NULL: it is elsewhere. */
+const char *launches_below(const char *dir, const char *path);
+bool launches_is_shell_script(const char *head, size_t len);
+
+struct launch_file {
+	bool program, data, shell_script;
+};
+/* Hash a regular file: its name without folders and its content. */
+int launches_file(struct launches *l, const char *path, struct launch_file *out);
+/* A target of a redirection of a launch. */
+int launches_output(struct launches *l, const struct script_word *w);
+/* A later launch may read what an earlier one has written: the names of all outputs, if there are two
+ * launches. */
+int launches_outputs(struct launches *l);
+/* `| tee FILE...` behind a launch. */
+int launches_tee(struct launches *l, const struct script_word *words, size_t n);
+/* The programs and arguments in the file of srun --multi-prog. */
+int launches_multi_prog(struct launches *l, const char *dir, const char *name);
+/* The files in the directories of all launches. */
+int launches_dirs(struct launches *l);
+bool launches_took_too_long(const struct launches *l);
+
+#endif
