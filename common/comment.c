@@ -104,6 +104,15 @@ int comment_format(const struct job_comment *c, char *buf, size_t size)
 	if (c->at[0] && len + strlen(c->at) + 5 < size)
 		append_field(buf, size, &len, " at=", c->at);
 	whole = len;
+	if (c->launch) {
+		append_text(buf, size, &len, " launch=");
+		append_number(buf, size, &len, c->launch);
+	}
+	if (len + LIMIT_ROOM >= size) {
+		buf[whole] = '\0';
+		len = whole;
+	}
+	whole = len;
 	append_field(buf, size, &len, " groups=", c->groups);
 	append_field(buf, size, &len, " similar=", c->similar);
 	if (len + LIMIT_ROOM >= size) {
@@ -157,6 +166,14 @@ static int parse_key(const char *v, char out[IDENTITY_KEY_LEN + 1])
 	return 0;
 }
 
+static int parse_launch(const char *v, uint64_t *out)
+{
+	if (!*v || strlen(v) > 19 || v[strspn(v, "0123456789")])
+		return -1;
+	*out = strtoull(v, NULL, 10);
+	return 0;
+}
+
 static int parse_act(const char *v, enum job_act *act)
 {
 	for (unsigned i = 0; i < sizeof(act_names) / sizeof(act_names[0]); i++) {
@@ -199,6 +216,8 @@ static int parse_field(const char *name, const char *v, struct job_comment *c)
 		return parse_seconds(v, &c->hi_s);
 	if (!strcmp(name, "at"))
 		return snprintf(c->at, sizeof(c->at), "%s", v) < (int)sizeof(c->at) ? 0 : -1;
+	if (!strcmp(name, "launch"))
+		return parse_launch(v, &c->launch);
 	if (!strcmp(name, "groups"))
 		return snprintf(c->groups, sizeof(c->groups), "%s", v) < (int)sizeof(c->groups) ? 0 : -1;
 	if (!strcmp(name, "similar"))

@@ -73,9 +73,23 @@ struct job_comment {
 	 * - least: the known wait is a lower bound only.
 	 */
 	char at[COMMENT_AT_MAX];
-	/* The job's groups of similar runs (predictor/store/groups.h), and the estimate from them if nothing else was known.
-	 * The estimate is "command/600/120/4200": the narrowest group that counted; then estimate, least and most in seconds.
-	 * "": none. Both are left out if the text gets too long. */
+	/*
+	 * launch: name of the job's launches (predictor/store/launches.h); 0: not known.
+	 *
+	 * groups: the job's groups of similar runs (predictor/store/groups.h).
+	 *
+	 * similar: facts that are known by other means than the job's key; "": none. Parts in this order, with commas:
+	 *
+	 * - command/600/120/4200: the estimate from similar runs if nothing else was known: the narrowest group that counted; then
+	 *   estimate, least and most in seconds.
+	 *
+	 * - launch/17: its own key was new; it is known as the job of this number, which launched the same. 0: no job was traced.
+	 *
+	 * - fresh/9: not traced, since so many jobs of its kind in a row had new keys.
+	 *
+	 * All three are left out if the text gets too long.
+	 */
+	uint64_t launch;
 	char groups[COMMENT_GROUPS_MAX];
 	char similar[COMMENT_SIMILAR_MAX];
 };

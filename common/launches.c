@@ -119,7 +119,7 @@ static void interpreter(const char *line, size_t len, char out[64])
 	}
 }
 
-/* Is it a script of a shell? What it launches is not known. */
+/* Is it a script of a shell? Its launches are not known. */
 bool launches_is_shell_script(const char *head, size_t len)
 {
 	char name[64];

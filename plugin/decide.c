@@ -3,10 +3,12 @@
  * Decides about a submitted job: see decide.h. The steps are: mode, identity of the job, known estimates,
  * partitions, limit, message. If a step lacks data, the job is left unchanged.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/launches.h"
 #include "plugin/decide_internal.h"
 #include "predictor/cluster/overtime.h"
 
@@ -380,6 +382,7 @@ static int may_trace(struct deciding *d, int64_t since)
 {
 	const struct decide_source *src = d->src;
 	const char *key = d->out->id.key, *name = store_trial_name(d->out->comment.kin, key);
+	char launch[IDENTITY_KEY_LEN + 1]; /* of several texts that launch the same, one is traced */
 	int guarded;
 
 	if (!daemon_alive(d)) {
@@ -395,7 +398,9 @@ static int may_trace(struct deciding *d, int64_t since)
 		d->untraced = UNTRACED_GUARDED;
 		return guarded < 0 ? -1 : 0;
 	}
-	if (!d->in->test_only && src->memo && !decide_memo_mark(src->memo, key, since, d->in->now)) {
+	snprintf(launch, sizeof(launch), "%016" PRIx64, d->out->comment.launch << 3); /* not its fixed bits */
+	if (!d->in->test_only && src->memo &&
+	    !decide_memo_mark(src->memo, d->out->comment.launch ? launch : key, since, d->in->now)) {
 		d->untraced = UNTRACED_MARKED;
 		return 0;
 	}
@@ -467,6 +472,7 @@ static void identify(struct deciding *d)
 	};
 
 	identity_compute_within(d->identity, &id, &d->out->id);
+	c->launch = store_launch_name(in->uid, &in->layout, env_value(in, LAUNCHES_VAR));
 	memcpy(c->key, d->out->id.key, sizeof(c->key));
 	memcpy(c->family, d->out->id.family, sizeof(c->family));
 	identity_vars_format(&d->out->id, c->vars, sizeof(c->vars));
@@ -483,7 +489,7 @@ static int decide_unknown(struct deciding *d, bool named)
 	if (rv)
 		return rv < 0 ? -1 : predict_run(d, named);
 	d->out->act = ACT_OBSERVE;
-	rv = may_trace(d, 0);
+	rv = decide_is_fresh(d) ? 0 : may_trace(d, 0);
 	if (rv > 0)
 		return trace(d);
 	decide_say_untraced(d);
@@ -501,7 +507,9 @@ static int decide_batch(struct deciding *d, bool named)
 		return -1;
 	d->out->wish.asked_min = d->in->time_limit_min;
 	if (rv == 0)
-		return decide_unknown(d, named);
+		rv = decide_launch(d);
+	if (rv <= 0)
+		return rv < 0 ? -1 : decide_unknown(d, named);
 	if (known->program.uid != d->in->uid) {
 		d->out->act = ACT_OBSERVE; /* the key includes the uid, so another owner means damage */
 		return 0;
@@ -627,6 +635,8 @@ const struct decide_reads decide_reads_store = {
 	.model = store_model_lookup,
 	.array_runs = store_array_runs,
 	.groups = store_groups_get,
+	.launch = store_launch_get,
+	.kind = store_kind_get,
 	.trial = store_trial_withholds,
 };
 

@@ -20,6 +20,7 @@
 #include "predictor/cluster/places.h"
 #include "predictor/store/groups.h"
 #include "predictor/store/kin.h"
+#include "predictor/store/launches.h"
 #include "predictor/store/past.h"
 #include "predictor/store/programs.h"
 #include "predictor/store/trials.h"
@@ -84,6 +85,10 @@ struct decide_reads {
 	int (*array_runs)(struct store *s, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *err);
 	/* store_groups_get: groups of similar runs */
 	int (*groups)(struct store *s, const struct group_ids *ids, struct ladder_group out[LADDER_RUNGS], struct errbuf *err);
+	/* store_launch_get: the program that launches this */
+	int (*launch)(struct store *s, uint64_t launch, char key[IDENTITY_KEY_LEN + 1], struct errbuf *err);
+	/* store_kind_get: do keys of this kind never come again? */
+	int (*kind)(struct store *s, uint64_t kind, uint32_t *fresh, struct errbuf *err);
 	/* store_trial_withholds: is tracing withheld from this key? */
 	int (*trial)(struct store *s, const char *name, const char *key, struct store_trial *out, struct errbuf *err);
 };

@@ -30,6 +30,7 @@ enum untraced {
 	UNTRACED_STOPPED, /* tracing is stopped on this cluster */
 	UNTRACED_GUARDED, /* withheld after a trial: see trial */
 	UNTRACED_MARKED,  /* another run of the program was marked a moment ago */
+	UNTRACED_FRESH,	  /* keys of its kind never come again: see fresh */
 };
 
 struct deciding {
@@ -62,6 +63,9 @@ struct deciding {
 	struct errbuf unmodelled; /* why the model over inputs has no prediction; "" */
 	/* of a placed job: where it would have run otherwise, or the second choice; NULL: none */
 	const struct option *instead_of;
+	bool same_launches; /* the job has another key; it is known as same_job, which launched the same; 0: none was traced */
+	uint32_t same_job;
+	uint32_t fresh; /* of UNTRACED_FRESH: jobs of its kind in a row with new keys */
 	/* Results of look-ups, which are not zeroed. */
 	struct store_lookup known, others;
 	union {
@@ -120,6 +124,14 @@ int decide_array(struct deciding *d);
  * leaves the job where it is.
  */
 void decide_place(struct deciding *d, bool named);
+
+/* ---- decide_launch.c ---- */
+
+/* The job's key is unknown. Returns 1 if it is known by its launches: it then has that program's key, and d->known is filled.
+ * Returns 0 if not, -1 on error. */
+int decide_launch(struct deciding *d);
+/* Is the job left untraced, since keys of its kind never come again? */
+bool decide_is_fresh(struct deciding *d);
 
 /* ---- decide_similar.c ---- */
 

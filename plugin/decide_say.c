@@ -68,6 +68,9 @@ void decide_say_untraced(struct deciding *d)
 
 	if (d->untraced == UNTRACED_MARKED)
 		decide_say(d->out, "precedent: the first run of this job is being traced, no prediction yet");
+	if (d->untraced == UNTRACED_FRESH)
+		decide_say(d->out, "precedent: not traced: the last %u jobs like this one all differed; --predict=observe traces it",
+			   d->fresh);
 	if (d->untraced == UNTRACED_GUARDED)
 		decide_say(d->out, "precedent: not traced: job %u of this program ended %s while it was traced", t->traced_job,
 			   strcmp(t->end_state, "UNKNOWN") ? t->end_state : "unseen");
@@ -100,6 +103,10 @@ void decide_say_predictions(struct deciding *d)
 	}
 	if (others > OTHERS_MAX)
 		decide_say(d->out, " and %u more", others - OTHERS_MAX);
+	if (d->same_launches && d->same_job)
+		decide_say(d->out, "; same program and arguments as job %u", d->same_job);
+	else if (d->same_launches)
+		say_text(d->out, "; same program and arguments as past runs");
 	if (d->unseen != ARRAY_NO_INDEX)
 		decide_say(d->out, "; index %u has not run yet: taken to be like those that have", d->unseen);
 }

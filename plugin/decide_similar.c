@@ -63,18 +63,15 @@ static bool groups_find(const struct deciding *d, struct group_ids *ids)
 	return true;
 }
 
-void decide_similar(struct deciding *d)
+/* Write the estimate from the groups, if nothing else is known. */
+static void similar_estimate(struct deciding *d, const struct group_ids *ids)
 {
 	const struct ladder_group *groups[LADDER_RUNGS];
 	struct job_comment *c = &d->out->comment;
 	struct ladder_group row[LADDER_RUNGS];
 	struct ladder_estimate e;
-	struct group_ids ids;
 
-	if (!d->src->reads->groups || !groups_find(d, &ids))
-		return;
-	group_ids_format(&ids, c->groups);
-	if (d->n_options || d->src->reads->groups(d->src->store, &ids, row, NULL) <= 0)
+	if (d->n_options || d->src->reads->groups(d->src->store, ids, row, NULL) <= 0)
 		return;
 	for (unsigned r = 0; r < LADDER_RUNGS; r++)
 		groups[r] = &row[r];
@@ -84,4 +81,26 @@ void decide_similar(struct deciding *d)
 		 e.hi_s);
 	if (d->in->script)
 		say_similar(d, &e);
+}
+
+static void add_part(struct job_comment *c, const char *name, uint32_t n)
+{
+	size_t len = strlen(c->similar);
+
+	snprintf(c->similar + len, sizeof(c->similar) - len, "%s%s/%u", len ? "," : "", name, n);
+}
+
+void decide_similar(struct deciding *d)
+{
+	struct job_comment *c = &d->out->comment;
+	struct group_ids ids;
+
+	if (d->src->reads->groups && groups_find(d, &ids)) {
+		group_ids_format(&ids, c->groups);
+		similar_estimate(d, &ids);
+	}
+	if (d->same_launches)
+		add_part(c, "launch", d->same_job);
+	else if (d->untraced == UNTRACED_FRESH)
+		add_part(c, "fresh", d->fresh);
 }

@@ -86,6 +86,20 @@ static void explain_headline(const json_t *job, const json_t *program)
 		printf("Nothing was predicted for job %.0f (%s).\n", jnum(job, "job"), jstr(job, "name"));
 }
 
+/* The job was recognised by its launches. */
+static void explain_known_by(const json_t *job)
+{
+	const json_t *same = json_object_get(job, "same_launches");
+
+	if (!same)
+		return;
+	if (json_integer_value(same) > 0)
+		printf("Known by:  program, arguments and inputs are those of job %.0f; the text of the script is new.\n",
+		       jnum(job, "same_launches"));
+	else
+		puts("Known by:  program, arguments and inputs are those of past runs; the text of the script is new.");
+}
+
 /* What runs that resemble the job took, if nothing else was known when it was submitted. */
 static void explain_similar(const json_t *similar)
 {
@@ -125,10 +139,22 @@ static const char *no_trace_text(const json_t *answer)
 				   : "none: at its submission precedentd was silent, or another run was being traced";
 }
 
+/* Keys of its kind never come again, so that a trace would predict nothing. */
+static void explain_fresh(const json_t *job)
+{
+	printf("Trace:     none: the %.0f jobs before it with this name were all different, and none came again.\n"
+	       "           Of such jobs one in 16 is traced. To have more of them traced: precedent retrace %.0f;\n"
+	       "           to have one traced: sbatch --predict=%s.\n", jnum(job, "fresh"), jnum(job, "job"), jstr(job, "mode"));
+}
+
 static void explain_trace(const json_t *answer, const json_t *p, double now)
 {
 	char span[32], mpi[32], when[32];
 
+	if (jnum(json_object_get(answer, "job"), "fresh") > 0) {
+		explain_fresh(json_object_get(answer, "job"));
+		return;
+	}
 	if (!p) {
 		printf("Trace:     %s.\n", no_trace_text(answer));
 		return;
@@ -546,6 +572,7 @@ int query_print_explain(json_t *answer)
 	const json_t *job = json_object_get(answer, "job"), *program = json_object_get(answer, "program");
 
 	explain_headline(job, program);
+	explain_known_by(job);
 	explain_similar(json_object_get(job, "similar"));
 	explain_trace(answer, program, jnum(answer, "now"));
 	query_print_ending(answer);

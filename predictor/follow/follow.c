@@ -20,6 +20,7 @@
 #include "predictor/learn/drift_follow.h"
 #include "predictor/learn/ended_run.h"
 #include "predictor/learn/family_follow.h"
+#include "predictor/learn/launch_follow.h"
 #include "predictor/learn/param_family_renew.h"
 #include "predictor/learn/program_renew.h"
 #include "predictor/learn/scaling_follow.h"
@@ -528,9 +529,12 @@ static int prediction_trace_back(const struct daemon_env *env, struct store_run 
 	return rc < 0 ? -1 : 0;
 }
 
-/* A job that Precedent has not seen before. */
-static int run_meet(const struct daemon_env *env, struct store_run *run, int64_t now, struct errbuf *errp)
+/* A job that Precedent has not seen before; c: its comment. */
+static int run_meet(const struct daemon_env *env, struct store_run *run, const struct job_comment *c, int64_t now,
+		    struct errbuf *errp)
 {
+	if (launch_follow(env, run, c, now, errp) < 0)
+		return -1;
 	if (run->act == ACT_TRACE && program_meet(env, run, now, errp) < 0)
 		return -1;
 	if (run->pred_s > 0 && prediction_trace_back(env, run, errp) < 0)
@@ -575,7 +579,7 @@ static int job_follow(const struct daemon_env *env, const struct cluster_snapsho
 	raised = run.extensions;
 	limited = run.limit_min != DURATION_UNSET;
 	changed = run_refresh(env, &run, job) || !known;
-	if (!known && (run_meet(env, &run, now, errp) < 0 || limit_overtime_meet(env, job, errp) < 0))
+	if (!known && (run_meet(env, &run, job->ours, now, errp) < 0 || limit_overtime_meet(env, job, errp) < 0))
 		return -1;
 	if (job->phase == CLUSTER_ENDED && !changed)
 		return run_end(env, snap, job, &run, now, errp);

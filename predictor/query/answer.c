@@ -36,6 +36,7 @@
 #include "predictor/spool/spool.h"
 #include "predictor/store/busy.h"
 #include "predictor/store/forget.h"
+#include "predictor/store/launches.h"
 #include "predictor/store/limits.h"
 #include "predictor/store/evidence.h"
 #include "predictor/store/probes.h"
@@ -103,8 +104,8 @@ static json_t *run_json(const struct store_run *r)
 		json_object_set_new(o, "predicted", prediction_json(r));
 	if (r->weighed[0])
 		json_object_set_new(o, "weighed", answer_weighed(r->weighed));
-	if (r->similar[0])
-		json_object_set_new(o, "similar", answer_similar(r->similar));
+	json_object_set_new(o, "similar", answer_similar(r->similar)); /* NULL is not set */
+	answer_similar_parts(o, r->similar);
 	return o;
 }
 
@@ -413,8 +414,9 @@ static int program_retrace(const struct answer_env *env, const struct store_run 
 		return err_set(errp, "job %u is being probed just now; see precedent show %u", p.source_job, r->jobid);
 	if (store_begin(env->store, errp) < 0)
 		return -1;
-	/* Unknown programs are traced anyway, unless a guard keeps them from it. */
+	/* Unknown programs are traced anyway, unless a guard keeps them from it, or keys of their kind have not come again. */
 	if (store_trial_lift(env->store, store_trial_name(r->kin, r->key), env->now, errp) < 0 ||
+	    store_kind_add(env->store, store_kind_name(r->uid, r->name, r->family), true, r->uid, env->now, errp) < 0 ||
 	    (known && program_renew(env, &p, errp) < 0) || store_commit(env->store, errp) < 0) {
 		store_rollback(env->store);
 		return -1;

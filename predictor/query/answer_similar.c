@@ -14,7 +14,7 @@ json_t *answer_similar(const char *similar)
 	char rung[16];
 	int end = 0;
 
-	if (sscanf(similar, "%15[a-z]/%lf/%lf/%lf%n", rung, &mean, &lo, &hi, &end) != 4 || similar[end])
+	if (sscanf(similar, "%15[a-z]/%lf/%lf/%lf%n", rung, &mean, &lo, &hi, &end) != 4 || (similar[end] && similar[end] != ','))
 		return NULL;
 	if (!(lo >= 0 && lo <= mean && mean <= hi && hi <= SECONDS_MAX))
 		return NULL;
@@ -23,4 +23,20 @@ json_t *answer_similar(const char *similar)
 			return json_pack("{s:s, s:f, s:f, s:f}", "source", rung, "seconds", mean, "lo_s", lo, "hi_s",
 					 hi);
 	return NULL;
+}
+
+void answer_similar_parts(json_t *run, const char *similar)
+{
+	static const char *const parts[][2] = {{"launch/", "same_launches"}, {"fresh/", "fresh"}};
+
+	for (const char *p = similar; *p; p += strcspn(p, ","), p += *p == ',') {
+		for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+			unsigned n;
+			int end = 0;
+
+			if (!strncmp(p, parts[i][0], strlen(parts[i][0])) && sscanf(p + strlen(parts[i][0]), "%10u%n", &n, &end) == 1 &&
+			    end == (int)strcspn(p + strlen(parts[i][0]), ","))
+				json_object_set_new(run, parts[i][1], json_integer(n));
+		}
+	}
 }

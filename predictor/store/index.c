@@ -141,13 +141,15 @@ static const struct {
     {STORE_INDEX_FAMILY, "family, kin FROM families"},
     {STORE_INDEX_MODEL, "kin, NULL FROM models"},
     {STORE_INDEX_TRIAL, "name, NULL FROM trials WHERE guard > 0"},
+    /* launches and kinds (launches.c): groups have smaller ids */
+    {STORE_INDEX_LAUNCH, "CAST(printf('%016x', id) AS BLOB), NULL FROM groups WHERE id >= 1 << 60"},
 };
 #define SOURCES (sizeof(sources) / sizeof(sources[0]))
 
 /* b NULL: count alone. Returns how many names, -1 with err. */
 static int64_t names_each(struct store *s, size_t source, struct index_build *b, struct errbuf *err)
 {
-	char sql[96], name[2 * IDENTITY_KEY_LEN], key[IDENTITY_KEY_LEN + 1], kin[IDENTITY_KEY_LEN + 1];
+	char sql[128], name[2 * IDENTITY_KEY_LEN], key[IDENTITY_KEY_LEN + 1], kin[IDENTITY_KEY_LEN + 1];
 	sqlite3_stmt *st;
 	int64_t n = 0;
 	int rv;

@@ -67,6 +67,7 @@ enum store_query {
 	Q_LIMIT_GET,
 	Q_LIMIT_LIST,
 	Q_GROUPS_GET,
+	Q_GROUP_GET,
 	Q_GROUP_PUT,
 	Q_TRIAL_PUT,
 	Q_TRIAL_GET,
@@ -117,7 +118,7 @@ void store_bind_text(sqlite3_stmt *st, int column, const char *text); /* borrowe
 
 /* ---- index.c: the index, by readers (store_index_check in store.h) and writers ---- */
 
-enum store_index_kind { STORE_INDEX_PROGRAM = 1, STORE_INDEX_FAMILY, STORE_INDEX_MODEL, STORE_INDEX_TRIAL };
+enum store_index_kind { STORE_INDEX_PROGRAM = 1, STORE_INDEX_FAMILY, STORE_INDEX_MODEL, STORE_INDEX_TRIAL, STORE_INDEX_LAUNCH };
 /* Is it certain that the store has no such row? kin NULL but for a family. */
 bool store_index_lacks(const struct store *s, enum store_index_kind kind, const char *key, const char *kin);
 /* Before the commit that makes the row visible, under its lock: within a transaction that has written already. */

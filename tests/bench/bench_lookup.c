@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/launches.h"
 #include "plugin/decide.h"
 #include "predictor/store/places.h"
 #include "predictor/store/keep.h"
@@ -65,7 +66,7 @@ static const char script[] =
     "srun --mpi=pmix lmp -in in.melt -var steps 1000 -log none\n"
     "echo \"done: $(date)\"   \n";
 
-static void submission(struct decide_input *in, char *arg, char *spank_env[1], char **args, uint64_t n)
+static void submission(struct decide_input *in, char *arg, char *spank_env[2], char **args, uint64_t n)
 {
 	sprintf(arg, "case-%llu", (unsigned long long)n);
 	args[0] = arg;
@@ -75,7 +76,7 @@ static void submission(struct decide_input *in, char *arg, char *spank_env[1], c
 	    .args = args,
 	    .n_args = 1,
 	    .spank_env = spank_env,
-	    .n_spank_env = 1,
+	    .n_spank_env = 2,
 	    .work_dir = "/home/user/project",
 	    .name = "melt",
 	    .command = "sbatch job.sh",
@@ -141,7 +142,7 @@ static int compare_keys(const void *a, const void *b)
 }
 
 /* In the order of the keys: what grows over years in any order would take a minute here. */
-static void fill(struct store *s, uint64_t programs, char *spank_env[1], const char *fingerprint, int64_t shape)
+static void fill(struct store *s, uint64_t programs, char *spank_env[2], const char *fingerprint, int64_t shape)
 {
 	struct keys *keys = calloc(programs, sizeof(*keys));
 	struct errbuf err = {"out of memory"};
@@ -232,7 +233,7 @@ struct times {
 };
 
 static void measure(struct store *reader, struct store *writer, uint64_t programs, uint64_t submissions,
-		    char *spank_env[1], char *spank_unknown[1], const struct places *places, bool predicted, struct times *t)
+		    char *spank_env[2], char *spank_unknown[2], const struct places *places, bool predicted, struct times *t)
 {
 	static struct decide_load load;
 	static struct decide_memo memo;
@@ -288,7 +289,7 @@ static void measure(struct store *reader, struct store *writer, uint64_t program
 }
 
 /* A law over the numbers of the submissions, as a fit of eight shapes leaves it. */
-static void fill_models(struct store *writer, char *spank_env[1])
+static void fill_models(struct store *writer, char *spank_env[2])
 {
 	struct store_model m = {.runs = 40, .points = 20, .scale = 1, .updated = NOW};
 	struct decide_input in;
@@ -321,7 +322,7 @@ static void fill_models(struct store *writer, char *spank_env[1])
 }
 
 /* Of 40 programs that took as long with numbers about these. */
-static void fill_families(struct store *writer, char *spank_env[1])
+static void fill_families(struct store *writer, char *spank_env[2])
 {
 	struct store_family f = {.e = {200, 190, 210, ESTIMATE_FAMILY, 40}, .programs = 40, .scale = 1, .updated = NOW};
 	struct decide_input in;
@@ -383,8 +384,9 @@ static void bench(const char *dir, uint64_t programs, uint64_t submissions, bool
 	static const char fingerprint[] = "v1:0123456789abcdef0123456789abcdef:3";
 	static const char third[] = "v1:11111111111111111111111111111111:3"; /* one of which similar runs are known, and nothing else */
 	static const char another[] = "v1:fedcba9876543210fedcba9876543210:3"; /* another program: its kin has no model */
+	static char launches[] = LAUNCHES_VAR "=v1:00112233445566778899aabbccddeeff"; /* no program of the store launches this */
 	char path[256], env[128], env_alike[128], env_similar[128];
-	char *spank_env[1] = {env}, *spank_alike[1] = {env_alike}, *spank_similar[1] = {env_similar};
+	char *spank_env[2] = {env, launches}, *spank_alike[2] = {env_alike, launches}, *spank_similar[2] = {env_similar, launches};
 	struct errbuf err = {""};
 	struct times t = {calloc(submissions, 8), calloc(submissions, 8), 0, 0};
 	struct store *writer, *reader;

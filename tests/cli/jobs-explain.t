@@ -136,6 +136,21 @@ subtest 'similar runs' => sub {
 	}
 };
 
+subtest 'known by its launches, or of a kind whose keys never come again' => sub {
+	unlike(words('explain'), qr/^Known by:/m, 'nothing is said of a key that is known');
+	like(words('explain', sub { $_[0]{job}{same_launches} = 12 }),
+		qr/^Known by:  program, arguments and inputs are those of job 12; the text of the script is new\.$/m, 'by the launches');
+	like(words('explain', sub { $_[0]{job}{same_launches} = 0 }), qr/^Known by:  program, .* of past runs;/m, 'without a traced job');
+	my $out = words('explain', sub {
+		delete @{ $_[0] }{qw(program estimates probes)};
+		delete $_[0]{job}{predicted};
+		@{ $_[0]{job} }{qw(act mode fresh)} = ('observe', 'limit', 9);
+	});
+	like($out, qr/^Trace: +none: the 9 jobs before it with this name were all different, and none came again\.$/m, 'not traced');
+	like($out, qr/^ +Of such jobs one in 16 is traced\. .* precedent retrace 77;\n +to have one traced: sbatch --predict=limit\.$/m,
+		'and how it is traced');
+};
+
 subtest 'jobs that differ in numbers only, and drift' => sub {
 	my $out = words('explain', sub { $_[0]{families} = [
 		{candidate => 'fast', seconds => 100, lo_s => 95, hi_s => 106, runs => 5, programs => 3, reason => ''},

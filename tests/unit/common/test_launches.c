@@ -332,7 +332,7 @@ static void test_multi_prog(void **state)
 /* ---- scripts with an oracle ---- */
 
 struct writer {
-	char script[4096], launches[1024]; /* launches: what the script launches, in one form */
+	char script[4096], launches[1024]; /* launches: in one form */
 	const char *dir;
 };
 

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A job whose key is unknown may launch what a known job launched (common/launches.h). It then is that job under another
+ * text: it has its predictions, is not traced, and its run is learned under that key. A fault of the store here is no fault
+ * of the decision: the job counts as unknown.
+ */
+#include <string.h>
+
+#include "plugin/decide_internal.h"
+
+/* Of a kind whose keys never come again, one key in 16 is still traced: the kind may have changed its ways. */
+#define FRESH_TRACED '0' /* first hex digit of the key */
+
+int decide_launch(struct deciding *d)
+{
+	struct decision *out = d->out;
+	char key[IDENTITY_KEY_LEN + 1];
+	int rv;
+
+	if (!d->src->reads->launch || !out->comment.launch ||
+	    d->src->reads->launch(d->src->store, out->comment.launch, key, NULL) <= 0)
+		return 0;
+	rv = d->src->reads->lookup(d->src->store, key, &d->known, d->err);
+	if (rv <= 0 || d->known.program.uid != d->in->uid)
+		return rv < 0 ? -1 : 0;
+	memcpy(out->id.key, key, sizeof(out->id.key));
+	memcpy(out->comment.key, key, sizeof(out->comment.key));
+	d->same_launches = true;
+	d->same_job = d->known.program.source_job;
+	return 1;
+}
+
+bool decide_is_fresh(struct deciding *d)
+{
+	uint64_t kind;
+
+	if (d->mode_given || !d->src->reads->kind || d->out->id.key[0] == FRESH_TRACED)
+		return false;
+	kind = store_kind_name(d->in->uid, d->in->name, d->out->id.family);
+	if (d->src->reads->kind(d->src->store, kind, &d->fresh, NULL) <= 0)
+		return false;
+	d->untraced = UNTRACED_FRESH;
+	return true;
+}
