@@ -20,6 +20,7 @@
 #define XXH_INLINE_ALL /* sbatch then loads no further library */
 #include <xxhash.h>
 
+#include "common/multi_prog.h"
 #include "common/script_words.h"
 
 #define NOTE_BYTES_MAX   65536
@@ -331,6 +332,41 @@ static void add_word(struct collector *c, const char *dir, const char *word)
 	}
 }
 
+struct multi {
+	struct collector *c;
+	const char *dir;
+};
+
+static int multi_word(const char *text, void *arg)
+{
+	struct multi *m = arg;
+	add_word(m->c, m->dir, text);
+	return took_too_long(m->c);
+}
+
+/* The words of the file of srun --multi-prog. They name the programs. */
+static void add_multi_prog(struct collector *c, const char *dir, const char *name)
+{
+	char *path = path_normal(dir, name);
+	struct multi m = {c, dir};
+	if (path && is_regular(path, false))
+		multi_prog_each(path, multi_word, &m);
+	free(path);
+}
+
+/* Words behind --multi-prog in one command: the file is one of them. */
+static void script_multi_prog(struct collector *c, const struct script_words *w)
+{
+	uint32_t command = UINT32_MAX;
+	for (size_t i = 0; i < w->n && !took_too_long(c); i++) {
+		const struct script_word *word = &w->words[i];
+		if (strcmp(word->text, "--multi-prog") == 0)
+			command = word->command;
+		else if (word->command == command && !(word->flags & (SCRIPT_WORD_OUTPUT | SCRIPT_WORD_OPAQUE)))
+			add_multi_prog(c, w->dirs[word->dir], word->text);
+	}
+}
+
 static void script_files(struct collector *c, const struct script_words *w)
 {
 	uint32_t last = UINT32_MAX;
@@ -532,7 +568,12 @@ static int collect_words(struct collector *c, struct script_words *w, struct err
 	if (job->input)
 		add_file(c, job->work_dir, job->input);
 	script_files(c, w);
+	script_multi_prog(c, w);
+	bool multi = false;
 	for (size_t i = 0; i < job->n_args && !took_too_long(c); i++) {
+		if (multi && job->args[i][0] != '-')
+			add_multi_prog(c, job->work_dir, job->args[i]);
+		multi |= !job->script && strcmp(job->args[i], "--multi-prog") == 0;
 		if (!job->script && LISTED(job->args[i], OUTPUT_OPTIONS))
 			i++;
 		else

@@ -16,8 +16,8 @@
  * - the files in the current directory, if no input file is named. A directory with folders or many files
  * counts by its path.
  *
- * A wrong answer would tell a prediction of another program. So there is no answer if the reader does not understand a part
- * that can change a launch. Such parts are loops, conditions, functions, `eval`, `source`, substitutions, redirected
+ * A wrong answer would tell a prediction of another program. So there is no answer if the reader does not
+ * understand a part that can change a launch. Such parts are loops, conditions, functions, `eval`, `source`, substitutions, redirected
  * input, here-documents and other shells.
  *
  * `module load` is taken to change only where programs and libraries are found. Programs that are found in PATH are

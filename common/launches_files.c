@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Files and directories of launches: see launches.h. */
 #include "common/launches_internal.h"
+#include "common/multi_prog.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MULTI_PROG_MAX 65536 /* bytes of a file of srun --multi-prog */
 #define HEAD_MAX       4096  /* bytes of a file that tell whether it is a job script */
 
 bool launches_took_too_long(const struct launches *l)
@@ -140,33 +140,24 @@ int launches_outputs(struct launches *l)
 
 /* ---- srun --multi-prog ---- */
 
+struct multi {
+	struct launches *l;
+	const char *dir;
+};
+
+static int multi_word(const char *text, void *arg)
+{
+	struct multi *m = arg;
+	return launches_word(m->l, m->dir, text) < 0 ? 1 : 0;
+}
+
 int launches_multi_prog(struct launches *l, const char *dir, const char *name)
 {
-	char *path = path_normal(dir, name), *text = malloc(MULTI_PROG_MAX + 1), *save = NULL;
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1, rc = -1;
-	ssize_t n = fd >= 0 && text ? read_at(fd, (uint8_t *)text, MULTI_PROG_MAX, 0) : -1;
-	if (n < 0 || n == MULTI_PROG_MAX || memchr(text, '\0', (size_t)n)) {
-		rc = unreadable(l, name);
-		goto done;
-	}
-	text[n] = '\0';
-	if (text[strcspn(text, "\\'\"")]) {
-		rc = err_set(l->why, "%.300s: has quotes", name);
-		goto done;
-	}
-	rc = 0;
-	for (char *line = strtok_r(text, "\n", &save); line && rc == 0; line = strtok_r(NULL, "\n", &save)) {
-		char *word_save = NULL;
-		for (char *w = strtok_r(line, " \t\r", &word_save); w && *w != '#' && rc == 0;
-		     w = strtok_r(NULL, " \t\r", &word_save))
-			rc = launches_word(l, dir, w);
-	}
-done:
-	if (fd >= 0)
-		close(fd);
+	char *path = path_normal(dir, name);
+	struct multi m = {l, dir};
+	int rc = path ? multi_prog_each(path, multi_word, &m) : -1;
 	free(path);
-	free(text);
-	return rc;
+	return rc < 0 ? unreadable(l, name) : rc ? -1 : 0;
 }
 
 /* ---- directories ---- */

@@ -170,6 +170,33 @@ static void test_own_output_does_not_count(void **state)
 	}
 }
 
+/* srun --multi-prog FILE runs the programs in FILE. */
+static void test_multi_prog(void **state)
+{
+	static const char SCRIPT[] = "#!/bin/sh\nsrun -n 4 --multi-prog multi.conf\n";
+	char before[FINGERPRINT_LEN], *args[] = {"-n", "4", "--multi-prog", "multi.conf"};
+	struct fingerprint_job srun = {.args = args, .n_args = 4, .work_dir = dir, .lookup = lookup};
+	const char *first;
+	(void)state;
+	write_text("multi.conf", "# ranks, program, arguments\n0 ./master in.dat %t\n1-3\t./worker # %o\n");
+	copy_file("/bin/true", "master");
+	copy_file("/bin/true", "worker");
+	assert_int_equal(files_of(SCRIPT), 4);
+	snprintf(before, sizeof(before), "%s", of(SCRIPT));
+	first = of_job(&srun);
+	copy_file("/bin/false", "worker"); /* built anew */
+	assert_string_not_equal(of(SCRIPT), before);
+	assert_string_not_equal(of_job(&srun), first);
+	copy_file("/bin/true", "worker");
+	assert_string_equal(of(SCRIPT), before);
+	write_text("multi.conf", "0 'quoted'\n"); /* not understood: the file itself still counts */
+	assert_int_equal(files_of(SCRIPT), 1);
+	assert_int_equal(files_of("#!/bin/sh\nsrun --multi-prog absent.conf\n"), 0);
+	remove_file("multi.conf");
+	remove_file("master");
+	remove_file("worker");
+}
+
 static void test_slurm_files(void **state)
 {
 	static const char SCRIPT[] = "mpirun ./app in.dat job.out job.err\n";
@@ -382,7 +409,7 @@ int main(void)
 		cmocka_unit_test(test_slurm_files),	  cmocka_unit_test(test_bulk), cmocka_unit_test(test_programs_by_build_id),
 		cmocka_unit_test(test_damaged_programs),  cmocka_unit_test(test_work_directory),
 		cmocka_unit_test(test_arguments),	  cmocka_unit_test(test_what_is_no_file),
-		cmocka_unit_test(test_large_files),
+		cmocka_unit_test(test_large_files), cmocka_unit_test(test_multi_prog),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, setup, teardown);
