@@ -37,7 +37,7 @@ static int gram_decompose(const gsl_matrix *xt, gsl_matrix *gram)
 }
 
 /* The leverage of a row is the squared length of factor^-1 times the row; xt is overwritten by these. */
-static double left_out_error(const gsl_matrix *factor, gsl_matrix *xt, const double *residual)
+static double left_out_error(const gsl_matrix *factor, gsl_matrix *xt, const double *residual, double weight)
 {
 	double sum = 0;
 
@@ -52,7 +52,7 @@ static double left_out_error(const gsl_matrix *factor, gsl_matrix *xt, const dou
 		missed = residual[i] / (1 - leverage);
 		sum += missed * missed;
 	}
-	return sqrt(sum / (double)xt->size2);
+	return sqrt(sum / (weight > 0 ? weight : (double)xt->size2));
 }
 
 double regression_solve(struct regression *r, double coef[REGRESSION_COLS_MAX])
@@ -73,7 +73,7 @@ double regression_solve(struct regression *r, double coef[REGRESSION_COLS_MAX])
 	gsl_blas_dgemv(CblasNoTrans, 1, &xt.matrix, &y.vector, 0, &c.vector);
 	gsl_linalg_cholesky_svx(&gram.matrix, &c.vector);
 	gsl_blas_dgemv(CblasTrans, 1, &xt.matrix, &c.vector, -1, &y.vector);
-	error = left_out_error(&gram.matrix, &xt.matrix, r->y);
+	error = left_out_error(&gram.matrix, &xt.matrix, r->y, r->weight);
 	for (unsigned k = 0; k < r->cols; k++)
 		coef[k] /= norm[k];
 	return error;

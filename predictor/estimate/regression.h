@@ -14,6 +14,7 @@ struct regression {
 	unsigned rows, cols;
 	double x[REGRESSION_COLS_MAX][REGRESSION_ROWS_MAX]; /* by column; overwritten by regression_solve, as y is */
 	double y[REGRESSION_ROWS_MAX];
+	double weight; /* of all rows together, each of which was multiplied by the root of its own; 0: each weighs 1 */
 };
 
 /*

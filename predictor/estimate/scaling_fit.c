@@ -27,6 +27,8 @@
 #define OUTLIER_OF 6
 #define SUSPECTS   3
 #define POWER_MAX  6.0
+/* Half of an interval of a model, which nine of ten runs keep, in standard deviations. */
+#define CLAIM_SIGMAS 1.645
 
 _Static_assert(COEFS_MAX <= REGRESSION_COLS_MAX && SCALING_POINTS_MAX <= REGRESSION_ROWS_MAX, "a fit is one regression");
 
@@ -36,15 +38,24 @@ struct point {
 	double times[RUNS_EACH];
 	unsigned n;
 	bool out;
+	double weight; /* root of it: 1 of a run */
 };
 
 struct fit {
-	unsigned n_vars, n;	    /* n: points */
+	unsigned n_vars, n;	    /* n: points; computed ones behind */
+	unsigned n_ran;
 	struct point p[SCALING_POINTS_MAX];
 	unsigned n_try, try[TRY_MAX];
 	unsigned n_pool;
 	struct scaling_term pool[POOL_MAX];
 	double col[POOL_MAX][SCALING_POINTS_MAX]; /* by pool term and point: value / y */
+};
+
+struct evidence {
+	const struct param_family_run *runs;
+	size_t n;
+	const struct scaling_point *points;
+	size_t n_points;
 };
 
 /* A shape under way. */
@@ -84,8 +95,79 @@ static int points_gather(const struct param_family_run *runs, size_t n, struct f
 		f->p[at].times[f->p[at].n++] = runs[i].actual_s;
 		(*used)++;
 	}
-	for (unsigned i = 0; i < f->n; i++)
+	for (unsigned i = 0; i < f->n; i++) {
 		f->p[i].y = median(f->p[i].times, f->p[i].n);
+		f->p[i].weight = 1;
+	}
+	f->n_ran = f->n;
+	return 0;
+}
+
+/* ---- computed points ---- */
+
+struct computed {
+	unsigned n, n_same;
+	double ratio[SCALING_POINTS_MAX]; /* of the run to the point, where there are both: logarithms */
+	double claim;			  /* sum of squares */
+};
+
+static bool same_inputs(const double *a, const double *b, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!(fabs(a[i] - b[i]) <= SAME_REL * fmax(fabs(a[i]), fabs(b[i]))))
+			return false;
+	return true;
+}
+
+static void computed_take(struct fit *f, const struct scaling_point *from, struct computed *c)
+{
+	struct point *p = &f->p[f->n];
+	unsigned at = 0;
+
+	if (f->n == SCALING_POINTS_MAX || c->n == SCALING_COMPUTED_MAX || scaling_vars_parse(from->vars, p->x) != f->n_vars ||
+	    !isfinite(from->seconds) || !(from->seconds > 0) || !(from->claim >= 0))
+		return;
+	while (at < f->n && !same_inputs(f->p[at].x, p->x, f->n_vars))
+		at++;
+	if (at < f->n_ran && c->n_same < SCALING_POINTS_MAX) {
+		c->ratio[c->n_same++] = log(f->p[at].y / from->seconds);
+		c->claim += pow(log1p(from->claim) / CLAIM_SIGMAS, 2);
+	}
+	if (at < f->n)
+		return;
+	p->vars = from->vars;
+	p->y = from->seconds;
+	p->out = false;
+	p->n = 1;
+	c->n++;
+	f->n++;
+}
+
+/*
+ * Takes computed points behind the runs, at the level of the runs. Returns by how much they are off, relative: as the runs show, or as
+ * their model claims where that is more, because the model has learnt from these runs. Takes none, and returns 0, if fewer than
+ * SCALING_POINTS_MIN runs can tell or if the error is above SCALING_ERROR_MAX.
+ */
+static double computed_gather(const struct scaling_point *points, size_t n, struct fit *f)
+{
+	struct computed c = {0};
+	double level, error = 0;
+
+	for (size_t i = 0; i < n; i++)
+		computed_take(f, &points[i], &c);
+	if (c.n_same >= SCALING_POINTS_MIN && c.n) {
+		level = median(c.ratio, c.n_same);
+		for (unsigned i = 0; i < c.n_same; i++)
+			error += pow(c.ratio[i] - level, 2);
+		error = fmax(fmax(sqrt(error / (c.n_same - 1)), sqrt(c.claim / c.n_same)), NOISE);
+		for (unsigned i = f->n_ran; i < f->n; i++) {
+			f->p[i].y *= exp(level);
+			f->p[i].weight = sqrt(fmin(1, (double)f->n_ran / c.n));
+		}
+		if (error <= SCALING_ERROR_MAX)
+			return error;
+	}
+	f->n = f->n_ran;
 	return 0;
 }
 
@@ -97,7 +179,7 @@ static unsigned inputs_look(const struct fit *f, struct scaling_model *l, bool *
 	for (unsigned j = 0; j < f->n_vars; j++) {
 		l->lo[j] = INFINITY;
 		l->hi[j] = -INFINITY;
-		for (unsigned i = 0; i < f->n; i++) {
+		for (unsigned i = 0; i < f->n_ran; i++) {
 			l->lo[j] = fmin(l->lo[j], f->p[i].x[j]);
 			l->hi[j] = fmax(l->hi[j], f->p[i].x[j]);
 		}
@@ -106,7 +188,7 @@ static unsigned inputs_look(const struct fit *f, struct scaling_model *l, bool *
 			double ratio = varies[k] && f->p[0].x[k] != 0 ? f->p[0].x[j] / f->p[0].x[k] : NAN;
 			bool tied = isfinite(ratio);
 
-			for (unsigned i = 0; i < f->n && tied; i++)
+			for (unsigned i = 0; i < f->n_ran && tied; i++)
 				tied = fabs(f->p[i].x[j] - ratio * f->p[i].x[k]) <= TIE_REL * fabs(f->p[i].x[j]);
 			if (tied) {
 				l->ties[l->n_ties++] = (struct scaling_tie){j, k, ratio};
@@ -127,12 +209,16 @@ static double fit_columns(const struct fit *f, const double *const *col, unsigne
 
 	r.rows = 0;
 	r.cols = cols;
+	r.weight = 0;
 	for (unsigned i = 0; i < f->n; i++) {
+		double w = f->p[i].weight;
+
 		if (f->p[i].out)
 			continue;
 		for (unsigned k = 0; k < cols; k++)
-			r.x[k][r.rows] = col[k][i];
-		r.y[r.rows++] = target ? target[i] : 1;
+			r.x[k][r.rows] = w * col[k][i];
+		r.y[r.rows++] = w * (target ? target[i] : 1);
+		r.weight += w * w;
 	}
 	return regression_solve(&r, coef);
 }
@@ -196,10 +282,13 @@ static void pool_pair(struct fit *f, unsigned a, unsigned b)
 
 static void pool_triple(struct fit *f, unsigned a, unsigned b, unsigned c)
 {
+	/* Steps of a grid of three dimensions are for computed points alone: a few runs have noise enough to seem like any term. */
 	static const double powers[][3] = {{1, 1, 1}, {-1, 1, 1}, {1, -1, 1}, {1, 1, -1}, {-1, 2, 1}, {-1, 1, 2},
-					   {2, -1, 1}, {1, -1, 2}, {2, 1, -1}, {1, 2, -1}};
+					   {2, -1, 1}, {1, -1, 2}, {2, 1, -1}, {1, 2, -1},
+					   {-1, 3, 1}, {-1, 1, 3}, {3, -1, 1}, {1, -1, 3}, {3, 1, -1}, {1, 3, -1}};
+	size_t n = f->n > f->n_ran ? sizeof(powers) / sizeof(powers[0]) : 10;
 
-	for (size_t i = 0; i < sizeof(powers) / sizeof(powers[0]); i++)
+	for (size_t i = 0; i < n; i++)
 		pool_add(f, &(struct scaling_term){1, 3, {{a, powers[i][0], 0}, {b, powers[i][1], 0}, {c, powers[i][2], 0}}});
 }
 
@@ -370,9 +459,12 @@ static void powers_try(const struct fit *f, unsigned m, unsigned first, struct f
 
 static void shapes_find(const struct fit *f, struct found *out)
 {
-	out->n = out->points = 0;
+	double points = 0;
+
 	for (unsigned i = 0; i < f->n; i++)
-		out->points += !f->p[i].out;
+		points += f->p[i].out ? 0 : f->p[i].weight * f->p[i].weight;
+	out->n = 0;
+	out->points = (unsigned)lround(points);
 	sums_try(f, out);
 	for (unsigned k = 0; k < f->n_try; k++)
 		powers_try(f, 1, k, out);
@@ -388,7 +480,7 @@ static unsigned suspects(const struct fit *f, const struct scaling_shape *s, uns
 	double off[SUSPECTS], o;
 	unsigned n = 0, at;
 
-	for (unsigned i = 0; i < f->n; i++) {
+	for (unsigned i = 0; i < f->n_ran; i++) {
 		if (f->p[i].out)
 			continue;
 		o = fabs(log(fmax(scaling_shape_at(s, f->p[i].x), 1e-300) / f->p[i].y));
@@ -483,43 +575,104 @@ static int bounds_check(const struct param_family_run *runs, size_t n, const str
 	return 0;
 }
 
-static int fit_all(struct fit *f, const struct param_family_run *runs, size_t n, struct scaling_model *l, struct errbuf *why)
+/* off: by how much computed points are off, relative; 0 without any. */
+static int shapes_fit(struct fit *f, const bool *varies, double off, struct scaling_model *l, struct errbuf *why)
 {
-	bool varies[SCALING_VARS_MAX] = {false};
 	struct found found = {0};
-	unsigned need;
 
-	if (points_gather(runs, n, f, &l->runs, why) < 0)
-		return -1;
-	l->points = f->n;
-	l->n_vars = f->n_vars;
-	need = f->n ? inputs_look(f, l, varies) + 2 : 0;
-	if (f->n < SCALING_POINTS_MIN)
-		return err_set(why, "runs of %u different inputs: %d are needed", f->n, SCALING_POINTS_MIN);
-	if (f->n < need)
-		return err_set(why, "%u inputs vary and %u combinations have run: %u are needed", need - 2, f->n, need);
 	pool_make(f, varies);
 	shapes_find(f, &found);
-	for (unsigned left = f->n / OUTLIER_OF; left && found.n && found.s[0].error > NOISE && outlier_drop(f, &found); left--)
+	for (unsigned left = f->n_ran / OUTLIER_OF; left && found.n && found.s[0].error > NOISE && outlier_drop(f, &found); left--)
 		;
 	if (!found.n || !(found.s[0].error <= SCALING_ERROR_MAX))
 		return err_set(why, "how long it takes does not follow from its numbers: inputs that were left out were missed by %.0f %%",
 			       found.n ? 100 * found.s[0].error : 100);
 	weights_set(&found, l);
-	return bounds_check(runs, n, l, why);
+	for (unsigned i = 0; i < l->n_shapes; i++)
+		l->s[i].error = hypot(l->s[i].error, off) / (off > 0 ? 1 + SCALING_FEW / l->points : 1);
+	return 0;
 }
 
-int scaling_fit(const struct param_family_run *runs, size_t n, struct scaling_model *out, struct errbuf *why)
+/* Mean half width of the intervals at computed points, relative; 1 where the model refuses. */
+static double mean_width(const struct fit *f, const struct scaling_model *l)
 {
+	double sum = 0;
+	struct estimate e;
+
+	for (unsigned i = f->n_ran; i < f->n; i++)
+		sum += scaling_predict(l, f->p[i].x, l->n_vars, &e, NULL) == 0 ? (e.hi_s - e.lo_s) / 2 / e.mean_s : 1;
+	return sum / (f->n - f->n_ran);
+}
+
+/* A model of runs and computed points takes the place of *l, a model of the runs alone or none, if it knows more. */
+static void computed_try(struct fit *f, const struct evidence *e, double off, const bool *varies, struct scaling_model *l)
+{
+	struct scaling_model with = *l;
+
+	if (!off)
+		return;
+	with.n_shapes = 0;
+	for (unsigned i = 0; i < f->n_ran; i++)
+		f->p[i].out = false;
+	f->n_try = 0;
+	with.computed = f->n - f->n_ran;
+	if (shapes_fit(f, varies, off, &with, NULL) < 0 || bounds_check(e->runs, e->n, &with, NULL) < 0)
+		return;
+	if (!l->n_shapes || mean_width(f, &with) < mean_width(f, l))
+		*l = with;
+}
+
+static int runs_fit(struct fit *f, const struct evidence *e, unsigned vary, const bool *varies, struct scaling_model *l, struct errbuf *why)
+{
+	int rv = f->n < vary + 2 ? err_set(why, "%u inputs vary and %u combinations have run: %u are needed", vary, f->n, vary + 2)
+				 : shapes_fit(f, varies, 0, l, why);
+
+	if (!rv)
+		rv = bounds_check(e->runs, e->n, l, why);
+	if (rv < 0)
+		l->n_shapes = 0;
+	return rv;
+}
+
+static int fit_all(struct fit *f, const struct evidence *e, struct scaling_model *l, struct errbuf *why)
+{
+	bool varies[SCALING_VARS_MAX] = {false};
+	unsigned vary;
+	double off;
+	int rv;
+
+	if (points_gather(e->runs, e->n, f, &l->runs, why) < 0)
+		return -1;
+	l->points = f->n;
+	l->n_vars = f->n_vars;
+	vary = f->n ? inputs_look(f, l, varies) : 0;
+	if (f->n < SCALING_POINTS_MIN)
+		return err_set(why, "runs of %u different inputs: %d are needed", f->n, SCALING_POINTS_MIN);
+	rv = runs_fit(f, e, vary, varies, l, why);
+	off = computed_gather(e->points, e->n_points, f);
+	if (off > 0)
+		computed_try(f, e, off, varies, l);
+	return l->n_shapes ? 0 : rv;
+}
+
+int scaling_fit_with(const struct param_family_run *runs, size_t n, const struct scaling_point *points, size_t n_points,
+		     struct scaling_model *out, struct errbuf *why)
+{
+	struct evidence e = {runs, n < SCALING_RUNS_MAX ? n : SCALING_RUNS_MAX, points, n_points};
 	struct fit *f = calloc(1, sizeof(*f));
 	int rv;
 
 	memset(out, 0, sizeof(*out));
 	if (!f)
 		return err_set(why, "no memory for a model over inputs");
-	rv = fit_all(f, runs, n < SCALING_RUNS_MAX ? n : SCALING_RUNS_MAX, out, why);
+	rv = fit_all(f, &e, out, why);
 	free(f);
 	if (rv < 0)
 		*out = (struct scaling_model){.runs = out->runs, .points = out->points};
 	return rv;
+}
+
+int scaling_fit(const struct param_family_run *runs, size_t n, struct scaling_model *out, struct errbuf *why)
+{
+	return scaling_fit_with(runs, n, NULL, 0, out, why);
 }

@@ -138,7 +138,7 @@ int scaling_predict(const struct scaling_model *l, const double *vars, unsigned 
 
 		var += l->s[i].weight * (at[i] * at[i] * sq * wider * wider + (at[i] - mean) * (at[i] - mean));
 	}
-	half = fmax(2 * sqrt(var) * (1 + FEW / l->points), ESTIMATE_MIN_REL * mean);
+	half = fmax(2 * sqrt(var) * (1 + SCALING_FEW / l->points), ESTIMATE_MIN_REL * mean);
 	longer = half + mean * fmax(KINK * far.above, KINK_BACK * far.below);
 	shorter = half + mean * fmax(KINK * far.below, KINK_BACK * far.above);
 	*out = (struct estimate){.mean_s = mean, .lo_s = fmax(0, mean - shorter), .hi_s = mean + longer, .kind = ESTIMATE_MODEL, .n = l->runs};

@@ -8,6 +8,10 @@
  * Or it is one power law with fitted exponents. Coefficients minimise the relative errors. Each shape is judged by its
  * leave-one-out error.
  *
+ * Computed points (model/inputs/points.h) stand beside the runs, where there are some. Runs decide: a point where there was a run only
+ * tells how far off points are. By that all points are scaled and all intervals are wider. Points together weigh no more than runs, and
+ * the model holds as far from the runs as without points.
+ *
  * Few runs do not determine one shape. So all shapes that are about as good as the best are averaged, weighed by error and size
  * (model averaging). Near the inputs that ran they agree; far from these they differ, and the interval includes their
  * difference.
@@ -31,6 +35,8 @@
 #define SCALING_SHAPES_MAX	 8
 #define SCALING_TIES_MAX	 16
 #define SCALING_TEXT_MAX	 2048
+/* Few inputs flatter the shape that fits them: its interval is wider by this, over their number. */
+#define SCALING_FEW	  3.0
 #define SCALING_ERROR_MAX	 0.25 /* a greater error on runs that were left out: refused */
 
 struct scaling_factor {
@@ -61,6 +67,7 @@ struct scaling_tie {
 struct scaling_model {
 	unsigned runs, points; /* that it was fitted to; points: different inputs */
 	unsigned n_vars, n_ties, n_shapes;
+	unsigned computed; /* points that were computed; not kept by scaling_format */
 	bool array; /* the last input is the index of an array (for its name alone) */
 	double lo[SCALING_VARS_MAX], hi[SCALING_VARS_MAX]; /* over these runs */
 	struct scaling_tie ties[SCALING_TIES_MAX];
@@ -70,6 +77,15 @@ struct scaling_model {
 /* The latest first; at most SCALING_RUNS_MAX are used. Runs of the same numbers count once, by the median of the latest. *out is
  * zeroed but for the runs and points where it refuses, with the reason. */
 int scaling_fit(const struct param_family_run *runs, size_t n, struct scaling_model *out, struct errbuf *why);
+/* A computed point, borrowed: numbers as of a run, seconds of the run, and by what ratio, less 1, the model may be off, as it claims. */
+struct scaling_point {
+	const char *vars;
+	double seconds, claim;
+};
+#define SCALING_COMPUTED_MAX 32 /* that are used */
+/* The same with computed points beside the runs. out->computed: how many are in the model; 0: it is that of the runs alone. */
+int scaling_fit_with(const struct param_family_run *runs, size_t n, const struct scaling_point *points, size_t n_points,
+		     struct scaling_model *out, struct errbuf *why);
 /* Seconds by one shape. All inputs that it takes logarithms or powers of must be above 0. */
 double scaling_shape_at(const struct scaling_shape *s, const double *vars);
 /* Predicts a run with these inputs. Refuses inputs too far from all that ran, and inputs for which the shapes disagree. */
