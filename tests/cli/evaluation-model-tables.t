@@ -10,6 +10,7 @@ use lib "$FindBin::Bin/../bench/lib", "$FindBin::Bin/../bench/model/lib";
 use File::Temp qw(tempdir);
 use ModelTables qw(tables tables_write);
 use Test::More;
+use UnseenTable qw(unseen_table unseen_write);
 
 my $page = "$FindBin::Bin/../../doc/evaluation/models.md";
 my $dir = tempdir(CLEANUP => 1);
@@ -84,6 +85,32 @@ subtest 'every prediction' => sub {
 	my $text = tables(\%result);
 	like($text, qr/^\| 64 \| 2 \| 2, 4 \| 10 \| 2 of 2 ranks \| 0 of 20 others, 0 not predicted \| 1\.02 s \| /m, 'has a row');
 	like($text, qr/^\| 9 \| 8 \| 2, 4 \|  \| refused: no \| /m, 'or a refusal');
+};
+
+# A prediction of a run that took 1 s.
+sub told { return {mean => $_[0], lo => $_[1], hi => $_[2]} }
+my $no = {why => 'precedent: too few'};
+my @unseen = map {
+	my $of = $_;
+	+{name => "p$of", kind => 'stencil', noise => 0.05 * $of, actual_s => [1, 1, 1], told => {
+		3 => {law => [$no, $no, $no], model => [told(1.1, 0.9, 1.3), told(1.2, 0.7, 1.5), $no], both => [told(1 + 0.1 * $of, 0.9, 1 + 0.2 * $of), $no, $no]},
+		5 => {law => [told(1.2, 1.1, 1.3), $no, $no], model => [$no, $no, told(1.3, 1.25, 1.4)], both => [told(1.02, 0.98, 1.06), $no, $no]}}}
+} 1 .. 3;
+
+subtest 'inputs that never ran' => sub {
+	like(between(slurp($page), 'unseen') // '', qr/^\| 3 \| between the runs \| law with computed points \| \d+ \|/m, 'the page has the table');
+	my $file = spill("$dir/models.md", slurp($page));
+	unseen_write($file, \@unseen);
+	my $text = between(slurp($file), 'unseen');
+	like($text, qr/^\| 3 \| between the runs \| law over totals \| 3 \| 3 \| 0 \| 0 \| - \| - \|$/m, 'all refused');
+	like($text, qr/^\| 3 \| between the runs \| law with computed points \| 3 \| 0 \| 3 \| 3 \| 20\.0 % \| 30\.0 % \|$/m, 'all told and right');
+	like($text, qr/^\| 3 \| up to half beyond \| model of the calls \| 3 \| 3 \| 0 \| 0 \| - \| - \|$/m, 'an interval wider than a factor of two is refused');
+	like($text, qr/^\| 5 \| between the runs \| law over totals \| 3 \| 0 \| 3 \| 0 \| 20\.0 % \| 20\.0 % \|$/m, 'outside of the interval');
+	like($text, qr/^3 programs: p1, p2, p3\. .*median: 10\.0 %\.$/m, 'programs and noise');
+	unseen_write($file, \@unseen);
+	is(between(slurp($file), 'unseen'), $text, 'written twice is written once');
+	like(unseen_table(\@unseen), qr/^\| p1 \(stencil\) \| farther \| 1\.00 s \| 5 \| refused: too few \| \+30\.0 % \(1\.25 to 1\.40 s\), OUTSIDE \|/m, 'every prediction has a cell');
+	ok(!eval { unseen_write(spill("$dir/other.md", "text\n"), \@unseen); 1 }, 'a document without a place is refused');
 };
 
 done_testing;

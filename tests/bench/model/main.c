@@ -5,6 +5,8 @@
  *
  *   experiments brusselator|lag|plate
  *   experiments form PARAMETERS FILE     the normal form of lines "x... y", and its values at lines "x..."
+ *   experiments law FILE                 the law over total times: law.h
+ *   experiments points VARS=TRACE...     points that a model of the calls computes: law.h
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -13,6 +15,7 @@
 
 #include "tests/bench/model/brusselator.h"
 #include "tests/bench/model/lag.h"
+#include "tests/bench/model/law.h"
 #include "tests/bench/model/normal_form.h"
 #include "tests/bench/model/plate.h"
 
@@ -127,6 +130,20 @@ static json_t *form(uint32_t n, const char *path, struct errbuf *err)
 	return json_pack("{s:s, s:o}", "form", text, "values", values);
 }
 
+static json_t *law(const char *path, struct errbuf *err)
+{
+	FILE *in = fopen(path, "r");
+	json_t *answers = NULL;
+
+	if (!in) {
+		err_set(err, "%s cannot be read", path);
+		return NULL;
+	}
+	answers = law_answer(in, err);
+	fclose(in);
+	return answers;
+}
+
 static int print(const char *what, json_t *out, const struct errbuf *err)
 {
 	if (!out) {
@@ -145,9 +162,13 @@ int main(int argc, char **argv)
 
 	if (argc == 4 && !strcmp(argv[1], "form") && atoi(argv[2]) >= 1 && atoi(argv[2]) <= NORMAL_FORM_PARAMS)
 		return print(argv[1], form((uint32_t)atoi(argv[2]), argv[3], &err), &err);
+	if (argc == 3 && !strcmp(argv[1], "law"))
+		return print(argv[1], law(argv[2], &err), &err);
+	if (argc > 2 && !strcmp(argv[1], "points"))
+		return print(argv[1], points_answer(argv + 2, argc - 2, &err), &err);
 	for (size_t i = 0; argc == 2 && i < sizeof(experiments) / sizeof(*experiments); i++)
 		if (!strcmp(argv[1], experiments[i].name))
 			return print(argv[1], experiments[i].run(&err), &err);
-	fprintf(stderr, "usage: experiments brusselator|lag|plate\n       experiments form PARAMETERS FILE\n");
+	fprintf(stderr, "usage: experiments brusselator|lag|plate\n       experiments form PARAMETERS FILE\n       experiments law FILE\n       experiments points VARS=TRACE...\n");
 	return 2;
 }
