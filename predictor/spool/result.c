@@ -205,6 +205,23 @@ static int parse_kernel(struct result *r, char *pos, struct errbuf *errp)
 	return 0;
 }
 
+static int parse_point(struct result *r, char *pos, struct errbuf *errp)
+{
+	struct result_point *p = &r->points[r->points_n];
+	const char *vars = word_next(&pos);
+
+	if (r->points_n == RESULT_MAX_POINTS)
+		return err_set(errp, "more than %d points", RESULT_MAX_POINTS);
+	if (!vars || strlen(vars) >= sizeof(p->vars) || vars[strspn(vars, "0123456789.,e+-")])
+		return err_set(errp, "bad numbers of point %u", r->points_n);
+	if (parse_double(word_next(&pos), RESULT_MAX_SECONDS, &p->seconds) < 0 || !(p->seconds > 0) ||
+	    parse_double(word_next(&pos), RESULT_MAX_CLAIM, &p->claim) < 0 || pos)
+		return err_set(errp, "bad seconds or claim of point %u", r->points_n);
+	memcpy(p->vars, vars, strlen(vars) + 1);
+	r->points_n++;
+	return 0;
+}
+
 static int parse_class(struct result *r, char *pos)
 {
 	if (parse_hex16(word_next(&pos), r->class_hex) < 0 || !pos)
@@ -212,10 +229,10 @@ static int parse_class(struct result *r, char *pos)
 	return parse_text(pos, r->class_text, sizeof(r->class_text));
 }
 
-/* What has been seen of a record so far; every key but trace and kernel comes once. */
+/* What has been seen of a record so far; every key but trace, kernel and point comes once. */
 enum seen { SEEN_JOB = 1, SEEN_CANDIDATE = 2, SEEN_STATUS = 4, SEEN_REASON = 8, SEEN_CLASS = 16,
 	    SEEN_STARTUP = 32, SEEN_HASH = 64, SEEN_UNPARTIAL = 128, SEEN_INTERPRETED = 256, SEEN_NOISE = 512,
-	    SEEN_WITHOUT_OWN = 1024 /* written by earlier versions */, SEEN_UNSKELETON = 2048 };
+	    SEEN_WITHOUT_OWN = 1024 /* written by earlier versions */, SEEN_UNSKELETON = 2048, SEEN_UNPOINT = 4096 };
 
 static int seen_once(unsigned *seen, unsigned bit, const char *key, struct errbuf *errp)
 {
@@ -254,6 +271,9 @@ static int parse_scalar(struct result *r, const char *key, char *val, unsigned *
 	} else if (!strcmp(key, "unskeleton")) {
 		bit = SEEN_UNSKELETON;
 		rv = parse_text(val, r->unskeleton, sizeof(r->unskeleton));
+	} else if (!strcmp(key, "unpoint")) {
+		bit = SEEN_UNPOINT;
+		rv = parse_text(val, r->unpoint, sizeof(r->unpoint));
 	} else if (!strcmp(key, "node_class")) {
 		bit = SEEN_CLASS;
 		rv = parse_class(r, val);
@@ -299,6 +319,8 @@ static int parse_line(struct result *r, char *line, unsigned *seen, struct errbu
 		return parse_compute(r, key[0] == 'p', pos, errp);
 	if (!strcmp(key, "kernel"))
 		return parse_kernel(r, pos, errp);
+	if (!strcmp(key, "point"))
+		return parse_point(r, pos, errp);
 	return parse_scalar(r, key, pos, seen, errp);
 }
 
@@ -309,6 +331,8 @@ static int record_check(const struct result *r, unsigned seen, struct errbuf *er
 
 	if ((seen & always) != always)
 		return err_set(errp, "job, candidate or status is missing");
+	if (r->points_n && (!r->ok || r->unpoint[0]))
+		return err_set(errp, "points, though the probe failed or says why there are none");
 	if (!r->ok)
 		return seen & SEEN_REASON ? 0 : err_set(errp, "failed without a reason");
 	if (seen & SEEN_REASON)
@@ -393,22 +417,8 @@ static void put_text(struct buf *out, const char *key, const char *s)
 	out->data[out->len - 1] = '\n';
 }
 
-int result_format(const struct result *res, struct buf *out, struct errbuf *errp)
+static void put_traces(struct buf *out, const struct result *res)
 {
-	size_t start = out->len;
-	struct result *back;
-	int rv;
-
-	put_fmt(out, MAGIC "\njob %u\ncandidate %s\nstatus %s\n", res->job_id, res->candidate,
-		res->ok ? "ok" : "failed");
-	if (!res->ok)
-		put_text(out, "reason", res->reason);
-	if (res->has_class) {
-		put_fmt(out, "node_class ");
-		put_text(out, res->class_hex, res->class_text);
-	}
-	if (res->has_startup)
-		put_fmt(out, "startup_s %.9g\n", res->startup_s);
 	for (unsigned i = 0; i < res->traces_n && i < RESULT_MAX_TRACES; i++) {
 		const struct result_trace *t = &res->traces[i];
 
@@ -433,12 +443,35 @@ int result_format(const struct result *res, struct buf *out, struct errbuf *errp
 			put_fmt(out, "partial_compute %u traced_s %.9g whole_s %.9g\n", i, p->compute.traced_s,
 				p->compute.skel_s);
 	}
+}
+
+int result_format(const struct result *res, struct buf *out, struct errbuf *errp)
+{
+	size_t start = out->len;
+	struct result *back;
+	int rv;
+
+	put_fmt(out, MAGIC "\njob %u\ncandidate %s\nstatus %s\n", res->job_id, res->candidate,
+		res->ok ? "ok" : "failed");
+	if (!res->ok)
+		put_text(out, "reason", res->reason);
+	if (res->has_class) {
+		put_fmt(out, "node_class ");
+		put_text(out, res->class_hex, res->class_text);
+	}
+	if (res->has_startup)
+		put_fmt(out, "startup_s %.9g\n", res->startup_s);
+	put_traces(out, res);
 	if (res->unpartial[0])
 		put_text(out, "unpartial", res->unpartial);
 	if (res->unskeleton[0])
 		put_text(out, "unskeleton", res->unskeleton);
 	for (unsigned i = 0; i < res->kernels_n && i < RESULT_MAX_KERNELS; i++)
 		put_fmt(out, "kernel %s %.9g\n", res->kernels[i].name, res->kernels[i].ns_per_unit);
+	for (unsigned i = 0; i < res->points_n && i < RESULT_MAX_POINTS; i++)
+		put_fmt(out, "point %s %.9g %.4g\n", res->points[i].vars, res->points[i].seconds, res->points[i].claim);
+	if (res->unpoint[0])
+		put_text(out, "unpoint", res->unpoint);
 	if (res->has_noise)
 		put_fmt(out, "noise %.4g\n", res->noise);
 	if (res->interpreted[0])

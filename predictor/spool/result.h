@@ -19,6 +19,9 @@
  *   unskeleton <reason>                   why no skeleton was run, though the record is ok: no skeleton repeats the program.
  *                                         skel_s, lo_s, hi_s are 0, and each trace has a partial execution
  *   kernel <name> <ns per unit>
+ *   point <numbers> <s> <claim>           seconds of a run with other numbers (common/identity.h), by the model of the calls, and the
+ *                                         ratio, less 1, by which the model claims to be off. At most RESULT_MAX_POINTS, in ok records
+ *   unpoint <reason>                      why there is no point, though they were asked for
  *   noise <share>                         relative standard deviation of the same work at different times
  *   interpreted <text>                    why the skeleton was not compiled, if it was not
  *   without_own <text>                    read, but no longer written or used
@@ -41,6 +44,8 @@
 #define RESULT_MAX_BYTES   65536
 #define RESULT_MAX_TRACES  64
 #define RESULT_MAX_KERNELS 32
+#define RESULT_MAX_POINTS  32
+#define RESULT_MAX_CLAIM   1e3
 #define RESULT_MAX_SECONDS 1e9
 #define RESULT_NAME_SIZE   64 /* a candidate's name with its NUL */
 
@@ -75,6 +80,12 @@ struct result_kernel {
 	double ns_per_unit;
 };
 
+struct result_point {
+	char vars[128]; /* as identity_vars_format writes them: digits, and .,e+- */
+	double seconds; /* from MPI_Init to MPI_Finalize, above 0 */
+	double claim;
+};
+
 struct result {
 	uint32_t job_id;
 	char candidate[RESULT_NAME_SIZE];
@@ -92,9 +103,11 @@ struct result {
 	char interpreted[301]; /* why the skeleton was not compiled; "": it was */
 	char unpartial[301]; /* "": not asked for, or there */
 	char unskeleton[301]; /* "": the seconds are those of a skeleton */
-	unsigned traces_n, kernels_n;
+	char unpoint[301]; /* "": not asked for, or there */
+	unsigned traces_n, kernels_n, points_n;
 	struct result_trace traces[RESULT_MAX_TRACES];
 	struct result_kernel kernels[RESULT_MAX_KERNELS];
+	struct result_point points[RESULT_MAX_POINTS];
 };
 
 /* A candidate (partition[:constraint]) as it appears in file names and records: [A-Za-z0-9_.-], other bytes

@@ -164,7 +164,51 @@ static const char *const bad[] = {
 	GOOD_HEAD GOOD_CLASS GOOD_TRACE GOOD_PARTIAL "unskeleton CUDA\n" GOOD_TAIL,
 	GOOD_HEAD GOOD_CLASS NO_SKELETON GOOD_PARTIAL "unskeleton \n" GOOD_TAIL,
 	GOOD_HEAD GOOD_CLASS NO_SKELETON GOOD_PARTIAL "unskeleton a\nunskeleton b\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "point 2,1 0 0.1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "point 2,1 nan 0.1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "point 2,1 1e10 0.1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "point 2,1 1 -0.1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "point 2,1 1 1001\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "point 2,1 1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "point 2,1 1 0.1 x\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "point 2;1 1 0.1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "point  1 0.1\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "point 1 1 0.1\nunpoint no model\n" GOOD_TAIL,
+	GOOD_HEAD GOOD_CLASS GOOD_TRACE "unpoint a\nunpoint b\n" GOOD_TAIL,
+	"precedent-result 1\njob 1\ncandidate fast\nstatus failed\nreason x\npoint 2,1 1 0.1\nend\n",
 };
+
+static void test_points(void **state)
+{
+	char text[8192] = GOOD_HEAD GOOD_CLASS GOOD_TRACE, line[200];
+	struct errbuf e;
+	struct result r, back;
+	struct buf out = {0};
+
+	(void)state;
+	for (int i = 0; i < RESULT_MAX_POINTS; i++) {
+		snprintf(line, sizeof(line), "point 2,1,1,0,%d,1.5e-07,-3 %d.5 0.25\n", i, i);
+		strcat(text, line);
+	}
+	strcat(text, GOOD_TAIL);
+	assert_int_equal(parse(text, &r, &e), 0);
+	assert_int_equal(r.points_n, RESULT_MAX_POINTS);
+	assert_int_equal(result_format(&r, &out, &e), 0);
+	assert_int_equal(result_parse((const char *)out.data, out.len, &back, &e), 0);
+	assert_memory_equal(r.points, back.points, sizeof(r.points));
+	assert_string_equal(back.points[31].vars, "2,1,1,0,31,1.5e-07,-3");
+	assert_true(back.points[31].seconds == 31.5 && back.points[31].claim == 0.25);
+	buf_free(&out);
+	text[strlen(text) - strlen(GOOD_TAIL)] = '\0';
+	strcat(text, line);
+	strcat(text, GOOD_TAIL);
+	assert_int_equal(parse(text, &r, &e), -1); /* one too many */
+	memset(line, '1', 128);
+	snprintf(text, sizeof(text), GOOD_HEAD GOOD_CLASS GOOD_TRACE "point %.128s 1 0\n" GOOD_TAIL, line);
+	assert_int_equal(parse(text, &r, &e), -1);
+	assert_int_equal(parse(GOOD_HEAD GOOD_CLASS GOOD_TRACE "unpoint 2 runs\n" GOOD_TAIL, &r, &e), 0);
+	assert_string_equal(r.unpoint, "2 runs");
+}
 
 /* No skeleton repeats the program: the seconds are those of the program itself. */
 static void test_unskeleton(void **state)
@@ -378,6 +422,7 @@ int main(void)
 		cmocka_unit_test(test_without_own),
 		cmocka_unit_test(test_every_cut_is_refused),
 		cmocka_unit_test(test_unskeleton),
+		cmocka_unit_test(test_points),
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_bad_numbers),
 		cmocka_unit_test(test_zero_byte_and_length),
