@@ -207,6 +207,7 @@ static int shares_forget(struct store *s, const char *key, struct errbuf *err)
 	static const char *const statements[] = {
 		"DELETE FROM families WHERE (family, kin) IN (SELECT family, kin FROM runs WHERE key = ?1)",
 		"DELETE FROM models WHERE kin IN (SELECT kin FROM runs WHERE key = ?1)",
+		"DELETE FROM points WHERE kin IN (SELECT kin FROM runs WHERE key = ?1)",
 		"DELETE FROM drifts WHERE key = ?1",
 		"DELETE FROM trials WHERE key = ?1 AND name IN (SELECT coalesce(kin, key) FROM runs WHERE key = ?1)",
 	};

@@ -14,6 +14,7 @@ static const char *const statements[] = {
 	"INSERT OR REPLACE INTO meta SELECT '" STORE_META_FORGOTTEN "' || lower(hex(key)), CAST(?2 AS TEXT) FROM " KEYS,
 	"DELETE FROM families WHERE (family, kin) IN (SELECT family, kin FROM runs WHERE uid = ?1)",
 	"DELETE FROM models WHERE kin IN (SELECT kin FROM runs WHERE uid = ?1)",
+	"DELETE FROM points WHERE kin IN (SELECT kin FROM runs WHERE uid = ?1)",
 	"DELETE FROM drifts WHERE key IN " KEYS,
 	"DELETE FROM estimates WHERE key IN " KEYS,
 	"DELETE FROM probes WHERE key IN " KEYS,

@@ -146,6 +146,9 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
     [7] = "CREATE TABLE groups(id INTEGER PRIMARY KEY, data BLOB NOT NULL, updated INT NOT NULL,"
 	  " uid INT NOT NULL);" /* of an account: of the last run */
 	  "ALTER TABLE runs ADD COLUMN similar TEXT NOT NULL DEFAULT '';",
+    /* 8 -> 9. Computed points (points.h). */
+    [8] = "CREATE TABLE points(kin BLOB NOT NULL, candidate TEXT NOT NULL, list TEXT NOT NULL, job INT NOT NULL,"
+	  " updated INT NOT NULL, PRIMARY KEY(kin, candidate)) WITHOUT ROWID;",
 };
 
 static int read_number(struct store *s, const char *sql, int *out, struct errbuf *err)

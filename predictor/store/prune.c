@@ -95,6 +95,7 @@ static int prune_rest(struct store *s, int64_t before, struct store_pruning *at,
 		"DELETE FROM probe_costs WHERE day < ?1 / 86400",
 		"DELETE FROM families WHERE updated < ?1",
 		"DELETE FROM models WHERE updated < ?1",
+		"DELETE FROM points WHERE updated < ?1",
 		"DELETE FROM groups WHERE updated < ?1",
 		"DELETE FROM drifts WHERE acted < ?1",
 		/* A program that still runs keeps its guard, however old. */
