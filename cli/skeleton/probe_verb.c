@@ -17,6 +17,7 @@
 #include <xxhash.h>
 
 #include "cli/skeleton/partial.h"
+#include "cli/skeleton/probe_points.h"
 #include "cli/skeleton/skeleton.h"
 #include "cli/ui/node_class.h"
 #include "cli/ui/util.h"
@@ -32,6 +33,8 @@ struct probe {
 	bool source;
 	int partial; /* enum conf_partial; PARTIAL_OFF: where the job asked for it */
 	double seconds;
+	struct probe_member member[POINTS_RUNS_MAX];
+	unsigned n_members;
 	struct precedent_conf conf; /* zeroed where it cannot be read */
 	int dirfd;
 	char **trace; /* names, sorted */
@@ -404,6 +407,8 @@ static int probe(struct probe *p, struct errbuf *err)
 	p->res.startup_s = p->startup_sum > 0 ? p->startup_sum / (double)p->n_trace : 0;
 	p->res.has_hash = true;
 	snprintf(p->res.hash_hex, sizeof(p->res.hash_hex), "%016llx", (unsigned long long)p->hash);
+	if (p->n_members)
+		probe_points(p->dir, p->member, p->n_members, &p->res);
 	return 0;
 }
 
@@ -484,6 +489,23 @@ static int take_seconds(void *probe, char *text)
 	return 0;
 }
 
+/* JOB=NUMBERS */
+static int take_member(void *probe, char *text)
+{
+	struct probe *p = probe;
+	char *equals = strchr(text, '=');
+	long job;
+
+	if (!equals || p->n_members == POINTS_RUNS_MAX || strlen(equals + 1) >= sizeof(p->member[0].vars))
+		return -1;
+	*equals = '\0';
+	if (cli_number(text, 1, UINT32_MAX, &job) < 0)
+		return -1;
+	p->member[p->n_members].job = (uint32_t)job;
+	snprintf(p->member[p->n_members++].vars, sizeof(p->member[0].vars), "%s", equals + 1);
+	return 0;
+}
+
 static int probe_verb(int argc, char **argv)
 {
 	struct probe p = {.seconds = 5, .partial = PARTIAL_OFF};
@@ -523,6 +545,8 @@ static const struct verb_option options[] = {
 	{"source", 0, NULL, OPT_FLAG(struct probe, source), .help = "build the skeletons"},
 	{"partial", 0, "WHEN", OPT_WORD(struct probe, partial, partials),
 	 .help = "partial execution: on, never, or off: where the traced job asked for it (the default)"},
+	{"member", 0, "JOB=N,...", OPT_CALL(take_member, NULL), .wants = "takes JOB=NUMBERS, at most " OPTION_SPELL(POINTS_RUNS_MAX) " times",
+	 .help = "a traced job of the same parameter family and its numbers: from three on, the record tells how long others take"},
 	{"seconds", 0, "S", OPT_CALL(take_seconds, NULL), .help = "run time of each skeleton (default 5)"},
 	{0},
 };

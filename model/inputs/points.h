@@ -21,7 +21,7 @@ struct points_run {
 struct points_point {
 	double vars[IDENTITY_VARS_MAX];
 	double seconds; /* from MPI_Init to MPI_Finalize */
-	double error;	/* by what ratio, less 1, the model may be off, as it claims itself */
+	double error;	/* that the model claims: a ratio, less 1 */
 };
 struct points {
 	unsigned n, n_vars;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* At which inputs points are computed: see points_choose.h. */
+/* Chooses the inputs of computed points: see points_choose.h. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static double halton(unsigned n, unsigned base)
 	return x;
 }
 
-/* At this share of the way through the range and what is around it. Evenly by ratio where all numbers are above zero. */
+/* share: 0 is the least value that is in reach, 1 the greatest. Even by ratio if all numbers are above zero. */
 static double axis_at(const struct points_axis *a, double share)
 {
 	double width = a->hi - a->lo, least = a->lo - REACH * width, most = a->hi + REACH * width, x;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* At which inputs points are computed (points.h): those that ran, and others spread over their range and a little beyond. */
+/* Chooses the inputs of computed points (points.h): the inputs of the runs, and others spread over their range and a little beyond. */
 #ifndef PRECEDENT_MODEL_INPUTS_POINTS_CHOOSE_H
 #define PRECEDENT_MODEL_INPUTS_POINTS_CHOOSE_H
 

@@ -144,9 +144,9 @@ static void computed_take(struct fit *f, const struct scaling_point *from, struc
 }
 
 /*
- * Takes computed points behind the runs, at the level of the runs. Returns by how much they are off, relative: as the runs show, or as
- * their model claims where that is more, because the model has learnt from these runs. Takes none, and returns 0, if fewer than
- * SCALING_POINTS_MIN runs can tell or if the error is above SCALING_ERROR_MAX.
+ * Takes computed points behind the runs, at the level of the runs. Returns their relative error. This is the spread of their ratios to
+ * runs, or the error that their model claims if that is larger, because the model has learnt from these runs. Takes no point, and
+ * returns 0, if fewer than SCALING_POINTS_MIN runs have a point or if the error is above SCALING_ERROR_MAX.
  */
 static double computed_gather(const struct scaling_point *points, size_t n, struct fit *f)
 {

@@ -77,7 +77,7 @@ struct scaling_model {
 /* The latest first; at most SCALING_RUNS_MAX are used. Runs of the same numbers count once, by the median of the latest. *out is
  * zeroed but for the runs and points where it refuses, with the reason. */
 int scaling_fit(const struct param_family_run *runs, size_t n, struct scaling_model *out, struct errbuf *why);
-/* A computed point, borrowed: numbers as of a run, seconds of the run, and by what ratio, less 1, the model may be off, as it claims. */
+/* A computed point. vars: numbers as of a run, borrowed; seconds: of the whole run; claim: error that its model claims, a ratio less 1. */
 struct scaling_point {
 	const char *vars;
 	double seconds, claim;

@@ -14,9 +14,12 @@
 #include "predictor/learn/scaling_runs.h"
 #include "predictor/learn/past_accuracy.h"
 #include "predictor/store/kin.h"
+#include "predictor/store/points.h"
+#include "predictor/store/records.h"
 
 #define MEMBERS_MAX  SCALING_POINTS_MAX
 #define OWN_MAX	     (SCALING_RUNS_MAX - MEMBERS_MAX)
+#define COMPUTED_WORDS "in part to %u points computed by the program's model from its traces"
 #define PROBED_WORDS "in part from what the skeletons of runs elsewhere gave there"
 
 /* One fit on one candidate. */
@@ -28,6 +31,8 @@ struct fitting {
 	struct store_past elsewhere[SCALING_RUNS_MAX]; /* runs of such members, which `runs` borrows from */
 	size_t n_members;
 	double width; /* sum of their relative half widths */
+	struct store_points computed; /* `points` borrows from here */
+	struct scaling_point points[RESULT_MAX_POINTS];
 	struct scaling_model model;
 };
 
@@ -108,19 +113,33 @@ static void model_widen(struct scaling_model *model, double rel)
 		model->s[i].error = hypot(model->s[i].error, rel / 2);
 }
 
+static int points_read(struct fitting *f, struct errbuf *errp)
+{
+	if (f->run->row->array_job)
+		return 0;
+	if (store_points_get(f->run->env->store, f->run->row->kin, f->run->row->candidate, &f->computed, errp) < 0)
+		return -1;
+	for (unsigned i = 0; i < f->computed.n; i++)
+		f->points[i] = (struct scaling_point){f->computed.p[i].vars, f->computed.p[i].seconds, f->computed.p[i].claim};
+	return 0;
+}
+
 static int candidate_fit(struct fitting *f, struct errbuf *errp)
 {
 	const struct scaling_runs *members = ended_run_members(f->run, errp);
 	bool array = f->run->row->array_job != 0, drifted;
 	struct errbuf why = {""}, probed;
 
-	if (!members)
+	if (!members || points_read(f, errp) < 0)
 		return -1;
 	drifted = !array && ended_run_family_drift(f->run, errp)->since;
 	f->n = members->n;
 	memcpy(f->runs, members->runs, members->n * sizeof(f->runs[0]));
-	if (scaling_fit(f->runs, f->n, &f->model, &why) == 0)
+	if (scaling_fit_with(f->runs, f->n, f->points, f->computed.n, &f->model, &why) == 0) {
 		why.text[0] = '\0';
+		if (f->model.computed)
+			err_set(&why, COMPUTED_WORDS, f->model.computed);
+	}
 	else if (drifted)
 		err_prefix(&why, "the last runs were not as the model said, and what ran before counts no more");
 	else if (f->model.points < SCALING_POINTS_MIN && !array) {
@@ -152,6 +171,33 @@ int scaling_follow(struct ended_run *r, struct errbuf *errp)
 	return rv < 0 ? -1 : 0;
 }
 
+/* Points of the program's record: they become seconds of whole jobs, as its own job took longer than MPI_Init to MPI_Finalize. */
+static int points_take(const struct daemon_env *env, const struct store_program *p, const struct store_run *run, int64_t now,
+		       struct errbuf *errp)
+{
+	double vars[SCALING_VARS_MAX], beside = fmax(0, p->source_elapsed_s - p->mpi_s);
+	struct store_points points = {.job = p->source_job, .updated = now};
+	unsigned n_vars = scaling_vars_parse(run->vars, vars);
+	struct result *r = malloc(sizeof(*r));
+	int rv;
+
+	if (!r)
+		return err_set(errp, "no memory for a record");
+	rv = store_record_get(env->store, p->key, p->source_candidate, r, errp);
+	for (unsigned i = 0; rv == 1 && n_vars && i < r->points_n; i++) {
+		struct result_point *to = &points.p[points.n];
+
+		*to = r->points[i];
+		if (scaling_vars_parse(to->vars, vars) != n_vars)
+			continue;
+		to->claim *= to->seconds / (to->seconds + beside);
+		to->seconds += beside;
+		points.n++;
+	}
+	free(r);
+	return rv < 0 || (points.n && store_points_put(env->store, run->kin, p->source_candidate, &points, errp) < 0) ? -1 : 0;
+}
+
 int scaling_follow_probed(const struct daemon_env *env, const struct store_program *p, int64_t now, struct errbuf *errp)
 {
 	struct store_run run;
@@ -160,6 +206,8 @@ int scaling_follow_probed(const struct daemon_env *env, const struct store_progr
 
 	if (rc <= 0 || strcmp(run.key, p->key) || run.uid != p->uid)
 		return rc < 0 ? -1 : 0;
+	if (run.kin[0] && !run.array_job)
+		rv = points_take(env, p, &run, now, errp);
 	for (size_t c = 0; !rv && (place = conf_place_at(env->conf, c, p->source_candidate)); c++) {
 		struct ended_run there = {.env = env, .row = &run, .now = now};
 

@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "predictor/probe/job.h"
+#include "predictor/probe/members.h"
+
+#define MEMBERS_TEXT_MAX (PROBE_MEMBERS_MAX * (COMMENT_VARS_MAX + 24)) /* each: the option, a number of a job, numbers */
 
 double probes_seconds(const struct precedent_conf *conf, double elapsed_s, unsigned n_candidates)
 {
@@ -68,20 +71,25 @@ const char *probe_want(const struct cluster_layout *layout, enum conf_partial pa
 	return want == WANT_LICENCES && partial != PARTIAL_ON ? "" : layout->want[want];
 }
 
-static int script_format(const struct daemon_env *env, const char *dir, const char *safe, bool source,
-			 enum conf_partial partial, double seconds, char *out, size_t size)
+/* Texts that a submission points to. */
+struct submission_text {
+	enum conf_partial partial; /* set before the texts */
+	char dir[1024], out[1200], script[8192], comment[COMMENT_TEXT_MAX], safe[RESULT_NAME_SIZE], members[MEMBERS_TEXT_MAX];
+};
+
+static int script_format(const struct daemon_env *env, bool source, double seconds, struct submission_text *t)
 {
 	char program[1024], binary[1100], quoted[1200];
 	int n;
 
 	n = snprintf(program, sizeof(program), "%s/bin/precedent", env->conf->install_dir);
 	if (n < 0 || (size_t)n >= sizeof(program) || shell_quote(program, binary, sizeof(binary)) < 0 ||
-	    shell_quote(dir, quoted, sizeof(quoted)) < 0)
+	    shell_quote(t->dir, quoted, sizeof(quoted)) < 0)
 		return -1;
-	n = snprintf(out, size, "#!/bin/sh\nexec %s probe --dir %s --candidate %s%s%s%s --seconds %.2f\n", binary, quoted,
-		     safe, source ? " --source" : "", partial == PARTIAL_OFF ? "" : " --partial=",
-		     partial == PARTIAL_OFF ? "" : partial_name(partial), seconds);
-	return n < 0 || (size_t)n >= size ? -1 : 0;
+	n = snprintf(t->script, sizeof(t->script), "#!/bin/sh\nexec %s probe --dir %s --candidate %s%s%s%s --seconds %.2f%s\n", binary, quoted,
+		     t->safe, source ? " --source" : "", t->partial == PARTIAL_OFF ? "" : " --partial=",
+		     t->partial == PARTIAL_OFF ? "" : partial_name(t->partial), seconds, t->members);
+	return n < 0 || (size_t)n >= sizeof(t->script) ? -1 : 0;
 }
 
 /* Building, starting, and a candidate that is ten times slower, but never more than the partition allows. */
@@ -103,12 +111,6 @@ unsigned probes_candidates(const struct daemon_env *env, const struct store_prog
 	return conf_candidate_find(env->conf, p->source_candidate) ? n : n + 1;
 }
 
-/* Texts that a submission points to. */
-struct submission_text {
-	enum conf_partial partial; /* set before the texts */
-	char dir[1024], out[1200], script[4096], comment[COMMENT_TEXT_MAX], safe[RESULT_NAME_SIZE];
-};
-
 static int submission_text(const struct daemon_env *env, const struct store_program *p, const struct store_probe *row,
 			   uint32_t limit_min, struct submission_text *t, struct errbuf *errp)
 {
@@ -122,7 +124,10 @@ static int submission_text(const struct daemon_env *env, const struct store_prog
 	if (n < 0 || (size_t)n >= sizeof(t->dir))
 		return err_set(errp, "SpoolDir is too long");
 	snprintf(t->out, sizeof(t->out), "%s/probe.%s.log", t->dir, t->safe);
-	if (script_format(env, t->dir, t->safe, source, t->partial, seconds, t->script, sizeof(t->script)) < 0)
+	t->members[0] = '\0';
+	if (source && probe_members(env, p, t->members, sizeof(t->members), errp) < 0)
+		return -1;
+	if (script_format(env, source, seconds, t) < 0)
 		return err_set(errp, "SpoolDir or InstallDir is too long");
 	comment_init(&c);
 	c.act = ACT_PROBE;

@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
-# How long do programs take with inputs that never ran? Families of programs that differ in numbers only run with five inputs, and
-# three others are predicted from the first three and from all five: by the law over total times (estimate/scaling_model.h), and by
-# the model of the calls (precedent model). Every run is made three times, all runs in turns. The median is what counts.
+# How long do programs take with inputs that never ran? Each program runs with five inputs. Three other inputs are predicted from the
+# first three runs and from all five. The law over total times (estimate/scaling_model.h), the model of the calls (precedent model)
+# and the law with computed points predict them. Every run is made three times, all runs in turns, and its median counts.
 #
 #   unseen.pl [PROGRAM...] [--again] [--rounds N] [--dir DIR] [--json | --write doc/evaluation/models.md]
 use strict;

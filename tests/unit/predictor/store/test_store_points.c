@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Computed points in the store: written, replaced, forgotten with what they come from, and whole after kill -9. */
+/* Computed points in the store: written, replaced, forgotten with their job or user, and whole after kill -9. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -57,7 +57,7 @@ static void test_put_and_get(void **state)
 	store_close(s);
 }
 
-/* A job and a user that are forgotten, and what is too old. */
+/* Points go with their job, with their user, and when they are too old. */
 static void test_forget(void **state)
 {
 	struct store_points p = points_of(3, 5), back;

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the probe of the third traced run to a law, on a cluster made of structs: which traces the probe is to learn from, which points
+ * of its record are kept, and what the law then says of numbers that never ran. Its truth is a formula of size, steps and ranks, of
+ * which three runs show only a part.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "predictor/learn/scaling_follow.h"
+#include "predictor/learn/scaling_row.h"
+#include "predictor/probe/members.h"
+#include "predictor/store/kin.h"
+#include "predictor/store/points.h"
+#include "predictor/store/records.h"
+#include "predictor/store/runs.h"
+#include "tests/unit/follow_world.h"
+
+#define RUNS   3
+#define BESIDE 10 /* seconds of a job before MPI_Init and after MPI_Finalize */
+
+static const double ran[RUNS][6] = {{2, 1, 1, 0, 300, 2000}, {2, 1, 1, 0, 420, 3000}, {4, 1, 1, 0, 360, 1500}};
+
+static double truth(const double *x)
+{
+	return 4e-7 * x[4] * x[4] * x[5] / x[0];
+}
+
+static void vars_put(char *out, size_t size, const double *x)
+{
+	snprintf(out, size, "%.9g,1,1,0,%.9g,%.9g", x[0], x[4], x[5]);
+}
+
+static struct store_program program_of(uint32_t job)
+{
+	struct store_program p = {.uid = getuid(), .state = PROGRAM_READY, .source_job = job, .n_traces = 1, .mpi_s = truth(ran[job - 1])};
+
+	snprintf(p.key, sizeof(p.key), "%032x", job);
+	strcpy(p.family, FAMILY);
+	strcpy(p.source_candidate, "fast");
+	p.source_elapsed_s = p.mpi_s + BESIDE;
+	return p;
+}
+
+/* Traced runs of one kin. */
+static void runs_put(void)
+{
+	struct errbuf e = {""};
+
+	for (uint32_t job = 1; job <= RUNS; job++) {
+		struct store_program p = program_of(job);
+		struct store_run r = {.jobid = job, .submit_time = w->now + job, .uid = getuid(), .act = ACT_TRACE, .end_state = "COMPLETED",
+				      .elapsed_s = p.source_elapsed_s, .start_time = w->now, .end_time = w->now + 1};
+
+		strcpy(r.key, p.key);
+		strcpy(r.family, FAMILY);
+		strcpy(r.kin, KEY);
+		strcpy(r.candidate, "fast");
+		vars_put(r.vars, sizeof(r.vars), ran[job - 1]);
+		assert_int_equal(store_program_put(w->store, &p, &e), 0);
+		assert_int_equal(store_run_put(w->store, &r, &e), 0);
+	}
+}
+
+static void point_add(struct result *r, const double *x, double level)
+{
+	struct result_point *p = &r->points[r->points_n++];
+
+	vars_put(p->vars, sizeof(p->vars), x);
+	p->seconds = level * truth(x);
+	p->claim = 0.1;
+}
+
+/* The record of the last run's probe. */
+static void record_put(double level, const char *numbers)
+{
+	struct store_probe row = {.state = PROBE_DONE, .candidate = "fast"};
+	static struct result r;
+	struct errbuf e = {""};
+
+	r = (struct result){.job_id = 9, .candidate = "fast", .ok = true, .has_class = true, .class_hex = "0123456789abcdef", .class_text = "node",
+			    .has_startup = true, .has_hash = true, .hash_hex = "0123456789abcdef", .traces_n = 1};
+	r.traces[0] = (struct result_trace){90, 90, 89, 91, 2, 1000, 1, {0}, {0}};
+	for (int i = 0; i < RUNS; i++)
+		point_add(&r, ran[i], level);
+	for (double p = 2; p <= 4; p += 2)
+		for (double n = 240; n <= 480; n += 60)
+			for (double s = 1000; s <= 3500 && r.points_n < RESULT_MAX_POINTS; s += 1250)
+				point_add(&r, (double[]){p, 1, 1, 0, n, s}, level);
+	for (unsigned i = 0; numbers && i < r.points_n; i++)
+		snprintf(r.points[i].vars, sizeof(r.points[i].vars), "%s", numbers);
+	snprintf(row.key, sizeof(row.key), "%032x", RUNS);
+	if (store_record_put(w->store, &row, &r, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+static struct store_model *model_of(const char *candidate)
+{
+	static struct store_model list[STORE_ESTIMATES_MAX];
+	struct errbuf e;
+	int n = store_model_lookup(w->store, KEY, list, STORE_ESTIMATES_MAX, &e);
+
+	for (int i = 0; i < n; i++)
+		if (!strcmp(list[i].candidate, candidate))
+			return &list[i];
+	return NULL;
+}
+
+static void follow_probed(void)
+{
+	struct store_program p = program_of(RUNS);
+	struct errbuf e = {""};
+
+	if (scaling_follow_probed(&w->env, &p, w->now, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+/* Without points three runs say nothing; with points, at any level, an input that never ran is told. */
+static void test_law(void **state)
+{
+	const double level[] = {1, 0.7}, asked[6] = {4, 1, 1, 0, 400, 2500};
+	double scale;
+	struct store_points points;
+	struct store_model *m;
+	struct estimate est;
+	struct errbuf e;
+
+	(void)state;
+	runs_put();
+	follow_probed();
+	m = model_of("fast");
+	assert_non_null(m);
+	assert_string_equal(m->law, "");
+	assert_non_null(strstr(m->reason, "5 are needed"));
+	for (int i = 0; i < 2; i++) {
+		record_put(level[i], NULL);
+		follow_probed();
+		m = model_of("fast");
+		assert_non_null(m);
+		assert_int_equal(m->runs, RUNS);
+		assert_non_null(strstr(m->reason, "points computed by the program's model"));
+		if (scaling_row_predict(m, asked, 6, &est, &scale, &e) < 0)
+			fail_msg("%s", e.text);
+		assert_true(fabs(est.mean_s / (truth(asked) + BESIDE) - 1) < 0.04);
+		assert_true(est.lo_s < truth(asked) + BESIDE && truth(asked) + BESIDE < est.hi_s);
+		assert_int_equal(est.kind, ESTIMATE_MODEL);
+	}
+	assert_int_equal(store_points_get(w->store, KEY, "fast", &points, &e), 1);
+	assert_true(points.n > 20);
+	assert_int_equal(points.job, RUNS);
+	assert_true(fabs(points.p[0].seconds - 0.7 * truth(ran[0]) - BESIDE) < 1e-3);
+	assert_null(model_of("slow:big")); /* points hold where they were computed */
+}
+
+/* Points with other numbers than the family has. */
+static void test_other_numbers(void **state)
+{
+	static const char *const other[] = {"1", "2,1,1,0,300", "2,1,1,0,300,2000,5", ",,,,,", "e,e,e,e,e,e", "2,1,1,0,300,1e999"};
+	struct store_points points;
+	struct errbuf e;
+
+	(void)state;
+	runs_put();
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
+		record_put(1, other[i]);
+		follow_probed();
+		assert_int_equal(store_points_get(w->store, KEY, "fast", &points, &e), 0);
+		assert_string_equal(model_of("fast")->law, "");
+	}
+}
+
+static void members_are(const char *want)
+{
+	struct store_program p = program_of(RUNS);
+	char text[4096];
+	struct errbuf e;
+
+	assert_int_equal(probe_members(&w->env, &p, text, sizeof(text), &e), 0);
+	assert_string_equal(text, want);
+}
+
+/* The traced runs of the family, with numbers that a shell takes as they are. */
+static void test_members(void **state)
+{
+	const char *all = " --member 3=4,1,1,0,360,1500 --member 2=2,1,1,0,420,3000 --member 1=2,1,1,0,300,2000";
+	struct store_program p;
+	struct store_run r;
+	struct errbuf e;
+	char small[60];
+
+	(void)state;
+	runs_put();
+	members_are(all);
+	p = program_of(RUNS);
+	assert_int_equal(probe_members(&w->env, &p, small, sizeof(small), &e), 0);
+	assert_string_equal(small, "");
+	for (int how = 0; how < 4; how++) {
+		p = program_of(1);
+		p.state = how == 0 ? PROGRAM_NEW : p.state;
+		p.source_job = how == 1 ? 77 : p.source_job;
+		p.n_traces = how == 2 ? 2 : p.n_traces;
+		p.uid = how == 3 ? p.uid + 1 : p.uid;
+		assert_int_equal(store_program_put(w->store, &p, &e), 0);
+		members_are("");
+	}
+	runs_put();
+	assert_int_equal(store_run_get(w->store, 2, &r, &e), 1);
+	strcpy(r.vars, "2,1,1,0,$(reboot),1");
+	assert_int_equal(store_run_put(w->store, &r, &e), 0);
+	members_are("");
+	vars_put(r.vars, sizeof(r.vars), ran[0]); /* the numbers of another run: no third input */
+	assert_int_equal(store_run_put(w->store, &r, &e), 0);
+	members_are("");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_law, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_other_numbers, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_members, world_setup, world_teardown),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
