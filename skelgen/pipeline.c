@@ -74,6 +74,15 @@ static struct skel_planned planned(const struct skel_stages *s)
 				     s->excerpt != NULL ? &s->pieces : NULL, s->run.events};
 }
 
+/* `to` is free. A plan borrows the series of the times beside it. */
+static void stages_move(struct skel_stages *from, struct skel_stages *to)
+{
+	*to = *from;
+	if (to->plan.series != NULL)
+		to->plan.series = &to->times.series;
+	*from = (struct skel_stages){.excerpt = NULL};
+}
+
 static uint64_t items_of(const struct trace *t)
 {
 	uint64_t items = 0;
@@ -282,7 +291,7 @@ static int understand_best(const struct trace *t, const struct skel_budget *budg
 
 	if (rv == 0 && (!whole || preferred(&pieces, out, budget->seconds))) {
 		skel_stages_free(out);
-		*out = pieces;
+		stages_move(&pieces, out);
 	} else {
 		skel_stages_free(&pieces);
 		if (!whole && understand_whole(t, budget, out, err) != 0)

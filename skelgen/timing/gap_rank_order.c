@@ -81,7 +81,8 @@ static uint64_t values_wanted(const struct skel_tree *tree, const struct skel_ti
 static int tables_make(const struct skel_tree *tree, const struct skel_times *times, struct gap_orders *o)
 {
 	o->at = calloc(2 * tree->n_leaf + 1u, sizeof *o->at);
-	if (o->at == NULL)
+	o->n_rank = calloc(2 * tree->n_leaf + 1u, sizeof *o->n_rank);
+	if (o->at == NULL || o->n_rank == NULL)
 		return -1;
 	o->n_leaf = tree->n_leaf;
 	for (uint32_t i = 0; i < 2 * tree->n_leaf; i++) {
@@ -90,6 +91,7 @@ static int tables_make(const struct skel_tree *tree, const struct skel_times *ti
 		o->at[i] = calloc(n + 1u, sizeof *o->at[i]);
 		if (o->at[i] == NULL)
 			return -1;
+		o->n_rank[i] = n;
 		for (uint32_t k = 0; k < n; k++) {
 			const struct skel_leaf_time *t = part_of(&times->leaf[i / 2][k], i);
 
@@ -157,7 +159,7 @@ struct order_reader *order_reader_create(const struct skel_tree *tree, const str
 	struct order_reader *x = calloc(1, sizeof *x);
 	uint64_t wanted = values_wanted(tree, times);
 
-	*out = (struct gap_orders){.tree = tree};
+	*out = (struct gap_orders){.n_leaf = 0};
 	if (x == NULL)
 		goto no_memory;
 	*x = (struct order_reader){.tree = tree, .times = times, .out = out};
@@ -182,12 +184,11 @@ void order_reader_destroy(struct order_reader *x)
 void gap_orders_free(struct gap_orders *o)
 {
 	for (uint32_t i = 0; o->at != NULL && i < 2 * o->n_leaf; i++) {
-		uint32_t n = rank_set_count(&o->tree->leaf[i / 2]->ranks);
-
-		for (uint32_t k = 0; o->at[i] != NULL && k < n; k++)
+		for (uint32_t k = 0; o->n_rank != NULL && k < o->n_rank[i]; k++)
 			free(o->at[i][k]);
 		free(o->at[i]);
 	}
 	free(o->at);
+	free(o->n_rank);
 	*o = (struct gap_orders){.n_leaf = 0};
 }

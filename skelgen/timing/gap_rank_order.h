@@ -29,7 +29,7 @@
 struct gap_orders {
 	uint32_t n_leaf;
 	float (***at)[SKEL_QUANTILES];
-	const struct skel_tree *tree;
+	uint32_t *n_rank; /* places of the rows of at[] */
 };
 
 struct skel_times;

@@ -281,6 +281,7 @@ static void test_farm_is_cut(void **arg)
 		fail_msg("%g s are planned, %g s were asked for", stages.plan.predicted_s, budget.seconds);
 	assert_in_range(stages.lines, 1, SKEL_LINES_MAX);
 	assert_int_equal(stages.match.unreceived + stages.match.oddities, 0);
+	assert_ptr_equal(stages.plan.series, &stages.times.series); /* not those of stages that were given up */
 	skel_stages_free(&stages);
 	trace_close(t);
 	syn_destroy(s);

@@ -218,7 +218,7 @@ static uint64_t *emitted_data(struct syn *s, double scale)
 	struct skel_budget budget = {.scale = scale};
 	struct trace *t = syn_open(s);
 	struct errbuf err;
-	struct skel_stages p = {0};
+	struct skel_stages p = {0}, moved;
 	char path[100];
 	uint64_t *w = calloc(1, 1 << 20);
 	FILE *f;
@@ -240,7 +240,9 @@ static uint64_t *emitted_data(struct syn *s, double scale)
 	assert_non_null(f);
 	assert_true(fread(w, 1, 1 << 20, f) > 0);
 	fclose(f);
-	skel_stages_free(&p);
+	moved = p; /* the order of gaps does not depend on where the tree lies */
+	memset(&p, 0xff, sizeof p);
+	skel_stages_free(&moved);
 	trace_close(t);
 	syn_destroy(s);
 	return w;
