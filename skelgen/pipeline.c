@@ -4,6 +4,9 @@
 
 #include <math.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "skelgen/merge/build.h"
 #include "skelgen/merge/verify.h"
 #include "skelgen/simulate/plan_matched.h"
@@ -15,7 +18,9 @@
 #define FEW       8     /* pieces: the differences between fewer say too little about the rest of the run */
 #define FAR       4     /* CLEARLY for these */
 #define OVER      1.2   /* times the budget that a skeleton may run */
-#define TRIES     5     /* for an excerpt within the limits */
+#define TRIES     6     /* for an excerpt within the limits */
+#define WORK_MOST (1u << 20) /* calls read and contracted for all excerpts: up to 8 s */
+#define READ      32    /* calls of the run are read for an excerpt in the time in which one is contracted */
 #define FIRST     0.125 /* of the most calls: the first of them shows how well pieces of this run fold */
 #define LINES_BUILT 40000 /* gcc takes 3 s and 163 MB: for a run that fits the budget and has no pieces */
 #define AIM       0.8   /* of SKEL_LINES_MAX: larger excerpts fold somewhat better or worse */
@@ -101,21 +106,29 @@ static uint64_t events_of(const struct trace *t)
 	return events;
 }
 
-/* Lines and data are counted where calls do not tell that they are far below or above the limits. */
-static int size_find(struct skel_stages *s, struct errbuf *err)
+/* Returns 0 with the exact lines and bytes, or -1 with the reason. */
+static int size_measure(struct skel_stages *s, struct errbuf *err)
 {
 	const struct skel_planned p = planned(s);
-	bool small = s->tree.n_leaf < SKEL_LINES_MAX / CALL_LINES_MOST && events_of(s->tree.trace) < SKEL_DATA_MAX / CALL_BYTES;
 	struct skel_emit_report size;
 
-	s->lines = s->tree.n_leaf * CALL_LINES;
-	if (small || s->lines > 2 * SKEL_LINES_MAX)
+	if (s->measured)
 		return 0;
 	if (skel_emit_measure(&p, &size, err) != 0)
 		return -1;
 	s->lines = size.lines;
 	s->data_bytes = size.data_bytes;
+	s->measured = true;
 	return 0;
+}
+
+/* Lines and data are counted where calls do not tell that they are far below or above the limits. */
+static int size_find(struct skel_stages *s, struct errbuf *err)
+{
+	bool small = s->tree.n_leaf < SKEL_LINES_MAX / CALL_LINES_MOST && events_of(s->tree.trace) < SKEL_DATA_MAX / CALL_BYTES;
+
+	s->lines = s->tree.n_leaf * CALL_LINES;
+	return small || s->lines > LINES_BUILT ? 0 : size_measure(s, err);
 }
 
 static int understand_whole(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
@@ -160,7 +173,7 @@ static uint64_t calls_most(const struct trace *t)
 {
 	double folded = (double)events_of(t) / (double)(1 + items_of(t));
 
-	return (uint64_t)((double)ITEMS_MAX * trace_n_ranks(t) * (1 + folded));
+	return (uint64_t)fmin((double)ITEMS_MAX * trace_n_ranks(t) * (1 + folded), PIECES_CALLS_MOST);
 }
 
 /* The skeleton's size in units of the limits. */
@@ -192,52 +205,131 @@ static void resize(const struct skel_stages *s, double seconds, struct excerpt_s
 		next->seconds *= seconds / s->plan.predicted_s;
 }
 
-/* Returns how far the excerpt's skeleton is beyond the limits; INFINITY with the reason if there is none. */
-static double attempt(struct survey *v, const struct skel_budget *budget, const struct excerpt_size *of,
-		      struct skel_stages *out, struct errbuf *err)
+/* The search for an excerpt that uses much of the limits. Its calls decide what it costs, and no clock: the same trace gives
+ * the same skeleton. */
+struct search {
+	struct survey *survey;
+	const struct skel_budget *budget;
+	uint64_t most, fails, fits; /* calls of an excerpt: that it may have, of the least beyond the limits, of the best within them */
+	uint64_t work;              /* calls read and contracted */
+	struct excerpt_size next;
+	struct skel_stages best;
+	double over;                /* of the best; INFINITY: there is none */
+	uint64_t tried[TRIES];      /* hashes of the pieces */
+	uint32_t n_tried;
+	bool refused;               /* the last excerpt has no skeleton */
+};
+
+static uint64_t reading(const struct search *s)
 {
-	skel_stages_free(out);
-	out->excerpt = pieces_excerpt(v, of->seconds, of->events, &out->pieces, err);
-	if (out->excerpt == NULL || understand(out->excerpt, budget, out, err) != 0 || size_find(out, err) != 0)
-		return INFINITY;
-	return beyond(out, budget->seconds);
+	return s->survey->segments.events / READ;
 }
 
-/* Finds an excerpt that uses much of the limits. The lines of its skeleton change by leaps with its calls. The search
- * therefore goes on between the best number of calls that fits and the least number that does not. Of some excerpts no
- * skeleton can be made; then others are tried. */
+/* Of the next excerpt: as many calls as work is left for. */
+static uint64_t calls_next(const struct search *s)
+{
+	uint64_t left = s->n_tried == 0 ? UINT64_MAX : WORK_MOST - s->work - reading(s);
+
+	left = left < s->most ? left : s->most;
+	return s->next.events < left ? s->next.events : left;
+}
+
+/* Is there work left for another excerpt that may be better than the best? */
+static bool goes_on(const struct search *s)
+{
+	if (s->n_tried == 0)
+		return true;
+	return s->n_tried < TRIES && s->work + reading(s) < WORK_MOST && (s->over > 1 || calls_next(s) > s->fits);
+}
+
+/* These pieces were tried before: they would have the same skeleton. */
+static bool again(const struct search *s, const struct pieces *p)
+{
+	uint64_t hash = XXH3_64bits(p->segment, p->n * sizeof *p->segment);
+
+	for (uint32_t i = 0; i < s->n_tried; i++)
+		if (s->tried[i] == hash)
+			return true;
+	return false;
+}
+
+/* Makes the skeleton of the excerpt. Returns 0; 1 if there is none, but other pieces may have one; -1 with the reason. */
+static int attempt(struct search *s, struct skel_stages *out, struct errbuf *err)
+{
+	int rv = pieces_excerpt(s->survey, &out->pieces, &out->excerpt, err);
+
+	s->tried[s->n_tried++] = XXH3_64bits(out->pieces.segment, out->pieces.n * sizeof *out->pieces.segment);
+	s->work += reading(s) + out->pieces.events;
+	if (rv == 0 && (understand(out->excerpt, s->budget, out, err) != 0 || size_find(out, err) != 0))
+		rv = 1;
+	return rv;
+}
+
+/* Of excerpts within the limits the larger one is better, of others the one that is nearer. */
+static bool better(double over, double best)
+{
+	return over <= 1 ? best > 1 || over > best : over < best;
+}
+
+/* The lines of a skeleton change by leaps with its calls. The search therefore goes on between the best number of calls that
+ * fits and the least number that does not. */
+static void next_find(struct search *s, const struct skel_stages *last, double over, uint64_t events)
+{
+	if (over <= 1 && better(over, s->over))
+		s->fits = events;
+	else if (over > 1)
+		s->fails = events < s->fails ? events : s->fails;
+	resize(last, s->budget->seconds, &s->next);
+	if (s->n_tried + 1 == TRIES && s->over > 1)
+		s->next.seconds *= AIM;
+	if (s->fits > 0 && s->fails != UINT64_MAX && (s->next.events <= s->fits || s->next.events >= s->fails))
+		s->next.events = (uint64_t)sqrt((double)s->fits * (double)s->fails);
+}
+
+/* Of some excerpts no skeleton can be made; then others are tried. Returns 0; 1 if the search has ended; -1 with the reason: no
+ * excerpt can be written. */
+static int search_step(struct search *s, struct errbuf *err)
+{
+	struct skel_stages now = {.excerpt = NULL};
+	struct excerpt_size tried = {s->next.seconds, calls_next(s)};
+	double over = INFINITY;
+	bool same;
+	int rv;
+
+	if (pieces_choose(s->survey, tried.seconds, tried.events, &now.pieces, err) != 0)
+		return -1;
+	same = again(s, &now.pieces);
+	rv = same ? 1 : attempt(s, &now, err);
+	if (rv == 0) {
+		over = beyond(&now, s->budget->seconds);
+		next_find(s, &now, over, tried.events);
+		rv = (over > 1 && now.pieces.n == 1) || (over <= 1 && (over > ENOUGH || tried.events == s->most));
+		s->refused = false;
+	} else if (rv > 0 && (!same || s->refused)) {
+		s->n_tried += same;
+		s->refused = true;
+		s->next = (struct excerpt_size){FAILED * tried.seconds, (uint64_t)(FAILED * (double)tried.events)};
+		rv = 0;
+	}
+	if (over < INFINITY && better(over, s->over)) {
+		skel_stages_free(&s->best);
+		stages_move(&now, &s->best);
+		s->over = over;
+	}
+	skel_stages_free(&now);
+	return rv;
+}
+
 static int understand_excerpt(struct survey *v, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
 {
-	uint64_t most = calls_most(v->trace), fails = UINT64_MAX;
-	struct excerpt_size next = {budget->seconds, (uint64_t)(FIRST * (double)most)}, fits = {0};
-	double over = INFINITY, best = 0;
+	struct search s = {.survey = v, .budget = budget, .most = calls_most(v->trace), .fails = UINT64_MAX, .over = INFINITY};
+	int rv = 0;
 
-	for (int i = 0; i <= TRIES; i++) {
-		struct excerpt_size tried = next;
-
-		tried.events = tried.events < most ? tried.events : most;
-		over = attempt(v, budget, &tried, out, err);
-		if (over > 1 && over < INFINITY && out->pieces.n == 1)
-			break;
-		if (over <= 1 && (over > ENOUGH || tried.events == most || tried.events == fits.events || i == TRIES))
-			break;
-		if (over <= 1 && over > best) {
-			best = over;
-			fits = tried;
-		} else if (over > 1 && over < INFINITY)
-			fails = tried.events < fails ? tried.events : fails;
-		if (over < INFINITY)
-			resize(out, budget->seconds, &next);
-		else
-			next = (struct excerpt_size){FAILED * tried.seconds, (uint64_t)(FAILED * (double)tried.events)};
-		if (fits.events > 0 && i + 1 == TRIES)
-			next = fits;
-		else if (i + 1 == TRIES)
-			next.seconds *= AIM;
-		else if (fits.events > 0 && fails != UINT64_MAX && (next.events <= fits.events || next.events >= fails))
-			next.events = (uint64_t)sqrt((double)fits.events * (double)fails);
-	}
-	return over < INFINITY ? 0 : -1;
+	s.next = (struct excerpt_size){budget->seconds, (uint64_t)(FIRST * (double)s.most)};
+	while (rv == 0 && goes_on(&s))
+		rv = search_step(&s, err);
+	stages_move(&s.best, out);
+	return s.over < INFINITY ? 0 : -1;
 }
 
 int skel_understand_pieces(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
@@ -275,9 +367,9 @@ static bool preferred(const struct skel_stages *pieces, const struct skel_stages
 }
 
 /* why: there is no skeleton of pieces; NULL: there is. */
-static int refuse_lines(uint32_t lines, const struct errbuf *why, struct errbuf *err)
+static int refuse_lines(uint32_t lines, uint32_t most, const struct errbuf *why, struct errbuf *err)
 {
-	return err_set(err, "its skeleton would have about %u lines, and at most %u can be built in time%s%.350s", lines, SKEL_LINES_MAX,
+	return err_set(err, "its skeleton would have %u lines, and at most %u can be built in time%s%.350s", lines, most,
 		       why != NULL ? "; no skeleton can be made of pieces of the run: " : "", why != NULL ? why->text : "");
 }
 
@@ -287,6 +379,7 @@ static int understand_best(const struct trace *t, const struct skel_budget *budg
 {
 	struct skel_stages pieces = {.excerpt = NULL};
 	struct errbuf why = {{0}};
+	uint32_t most;
 	int rv = skel_understand_pieces(t, budget, &pieces, &why);
 
 	if (rv == 0 && (!whole || preferred(&pieces, out, budget->seconds))) {
@@ -299,9 +392,10 @@ static int understand_best(const struct trace *t, const struct skel_budget *budg
 	}
 	if (rv == 1)
 		err_set(&why, "the run has no two moments at which no message, request or collective is under way");
-	if (out->lines <= (out->plan.predicted_s <= OVER * budget->seconds ? LINES_BUILT : SKEL_LINES_MAX))
-		return 0;
-	return refuse_lines(out->lines, rv == 0 ? NULL : &why, err);
+	most = out->plan.predicted_s <= OVER * budget->seconds ? LINES_BUILT : SKEL_LINES_MAX;
+	if (out->lines > most && size_measure(out, err) != 0)
+		return -1;
+	return out->lines <= most ? 0 : refuse_lines(out->lines, most, rv == 0 ? NULL : &why, err);
 }
 
 int skel_understand(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)

@@ -35,7 +35,8 @@ struct skel_stages {
 	struct trace *excerpt; /* of which all is made; NULL: of the whole trace */
 	struct pieces pieces;
 	struct run_totals run; /* of the whole run */
-	uint32_t lines;        /* of the source; of a short source fewer than SKEL_LINES_MAX / 2, but not exact */
+	uint32_t lines;        /* of the source; of a short or a very long source not exact, unless it is measured */
+	bool measured;
 	uint64_t data_bytes;   /* 0: few, not counted */
 };
 

@@ -17,6 +17,7 @@
 
 #define PIECES_WANTED 40   /* enough for an interval from the differences of 8 kinds' pieces */
 #define MOMENTS_MOST  2000 /* at which the run is cut */
+#define REST          2    /* pieces: longer segments are what is between windows; rests are at least four pieces long */
 #define WINDOWS       500  /* of pieces in a run that is too long to cut all of it into pieces */
 
 /* ---- cutting ---- */
@@ -40,12 +41,13 @@ static int time_shared(const struct trace *t, double *begin, double *end, struct
 	return 0;
 }
 
-/* Moments for pieces of `piece` ns: all of the run in pieces, or evenly spread windows of a piece each. */
-static uint32_t moments_lay(double begin, double end, double piece, uint64_t *moment)
+/* Moments for pieces: all of the run in pieces, or evenly spread windows of a piece each. */
+static uint32_t moments_lay(double begin, double end, struct survey *s, uint64_t *moment)
 {
-	double n = floor((end - begin) / piece);
+	double piece = s->piece_ns, n = floor((end - begin) / piece);
 	uint32_t k = 0;
 
+	s->rest_ns = n <= MOMENTS_MOST ? INFINITY : REST * piece;
 	if (n <= MOMENTS_MOST) {
 		for (; k + 1 < n; k++)
 			moment[k] = (uint64_t)(begin + (k + 1) * (end - begin) / n);
@@ -71,6 +73,16 @@ static int roles_build(struct survey *s, struct errbuf *err)
 	return 0;
 }
 
+/* The length of a piece, ns. */
+static double piece_length(const struct survey *s, double seconds, double run_ns)
+{
+	double events = 0;
+
+	for (uint32_t r = 0; r < s->n_ranks; r++)
+		events += (double)trace_get_rank(s->trace, r)->events.length;
+	return fmin(seconds * 1e9, run_ns * PIECES_CALLS_MOST / fmax(1, events)) / PIECES_WANTED;
+}
+
 static int cut(struct survey *s, double seconds, struct errbuf *err)
 {
 	uint64_t *moment = calloc(MOMENTS_MOST + 1, sizeof *moment);
@@ -81,7 +93,8 @@ static int cut(struct survey *s, double seconds, struct errbuf *err)
 	if (moment == NULL)
 		err_set(err, "no memory to cut the run");
 	else if (roles_build(s, err) == 0 && time_shared(s->trace, &begin, &end, err) == 0) {
-		n = end > begin ? moments_lay(begin, end, seconds * 1e9 / PIECES_WANTED, moment) : 0;
+		s->piece_ns = piece_length(s, seconds, end - begin);
+		n = end > begin ? moments_lay(begin, end, s, moment) : 0;
 		rv = cuts_find(s->trace, s->roles, moment, n, &s->cuts, err);
 	}
 	free(moment);
@@ -97,7 +110,7 @@ int survey_make(const struct trace *t, double seconds, struct survey *out, struc
 	if (rv == 0 && out->cuts.n < 2)
 		rv = 1;
 	if (rv == 0)
-		rv = segments_measure(t, &out->cuts, &out->segments, err);
+		rv = segments_measure(t, &out->cuts, out->rest_ns, &out->segments, err);
 	if (rv != 0)
 		survey_free(out);
 	return rv;
@@ -129,7 +142,7 @@ static int describe(const struct survey *s, const bool *chosen, uint32_t n, stru
 	for (uint32_t i = 0; i < s->segments.n; i++) {
 		const struct segment *g = &s->segments.at[i];
 
-		out->kind_ns[g->kind] += g->ns;
+		out->kind_ns[g->kind] += g->rest && !chosen[i] ? 0 : g->ns;
 		all += g->ns;
 		if (!chosen[i])
 			continue;
@@ -139,7 +152,7 @@ static int describe(const struct survey *s, const bool *chosen, uint32_t n, stru
 		run[g->kind] += g->ns;
 		out->events += g->events;
 	}
-	/* The others stand for kinds of which no segment can run. */
+	/* The others stand for kinds of which no segment can run. Windows stand for the rests between them. */
 	for (uint32_t c = 0; c < out->n_kind; c++) {
 		out->kind_ns[c] = run[c] > 0 ? out->kind_ns[c] : 0;
 		covered += out->kind_ns[c];
@@ -149,7 +162,7 @@ static int describe(const struct survey *s, const bool *chosen, uint32_t n, stru
 	return 0;
 }
 
-/* The file has no name any more when it is open. */
+/* The file has no name any more when it is open. Returns NULL with the reason. */
 static struct trace *excerpt_open(const struct survey *s, const bool *chosen, struct errbuf *err)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -165,24 +178,20 @@ static struct trace *excerpt_open(const struct survey *s, const bool *chosen, st
 	if (excerpt_write(s->trace, s->roles, &s->cuts, chosen, path, err) == 0)
 		t = trace_open(path, err);
 	temp_dir_remove(dir);
-	if (t == NULL || excerpt_check(s->trace, &s->cuts, chosen, t, err) == 0)
-		return t;
-	trace_close(t);
-	return NULL;
+	return t;
 }
 
-struct trace *pieces_excerpt(struct survey *s, double seconds, uint64_t events, struct pieces *out, struct errbuf *err)
+int pieces_choose(struct survey *s, double seconds, uint64_t events, struct pieces *out, struct errbuf *err)
 {
 	bool *chosen = calloc(s->segments.n + 1u, sizeof *chosen);
-	struct trace *t = NULL;
 	struct run_place place;
 	uint32_t n;
+	int rv = 0;
 
 	*out = (struct pieces){0};
 	if (chosen == NULL || run_place_find(s->trace, &place) < 0) {
-		err_set(err, "no memory to choose pieces");
 		free(chosen);
-		return NULL;
+		return err_set(err, "no memory to choose pieces");
 	}
 	/* Ranks that share a processor take longer than each for itself. */
 	n = segments_choose(&s->segments, seconds / fmax(1, place.crowd), events, chosen);
@@ -191,15 +200,35 @@ struct trace *pieces_excerpt(struct survey *s, double seconds, uint64_t events, 
 		chosen[0] = chosen[s->segments.n - 1] = true;
 	}
 	if (n == 0)
-		err_set(err, "no piece of the run has all its times");
+		rv = err_set(err, "no piece of the run has all its times");
 	else if (describe(s, chosen, n, out) != 0)
-		err_set(err, "no memory for %u pieces", n);
-	else
-		t = excerpt_open(s, chosen, err);
+		rv = err_set(err, "no memory for %u pieces", n);
 	free(chosen);
-	if (t == NULL)
+	if (rv != 0)
 		pieces_free(out);
-	return t;
+	return rv;
+}
+
+int pieces_excerpt(const struct survey *s, const struct pieces *p, struct trace **out, struct errbuf *err)
+{
+	bool *chosen = calloc(s->segments.n + 1u, sizeof *chosen);
+	int rv = 0;
+
+	*out = NULL;
+	if (chosen == NULL)
+		return err_set(err, "no memory for %u pieces", p->n);
+	for (uint32_t i = 0; i < p->n; i++)
+		chosen[p->segment[i]] = true;
+	*out = excerpt_open(s, chosen, err);
+	if (*out == NULL)
+		rv = -1;
+	else if (excerpt_check(s->trace, &s->cuts, chosen, *out, err) != 0) {
+		trace_close(*out);
+		*out = NULL;
+		rv = 1;
+	}
+	free(chosen);
+	return rv;
 }
 
 void pieces_free(struct pieces *p)

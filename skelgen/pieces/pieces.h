@@ -19,6 +19,8 @@
 struct survey {
 	const struct trace *trace;
 	uint32_t n_ranks;
+	double piece_ns; /* wanted */
+	double rest_ns;  /* longer segments are rests */
 	struct call_roles *roles; /* by rank */
 	struct cuts cuts;
 	struct segments segments;
@@ -34,12 +36,18 @@ struct pieces {
 	uint64_t events;   /* of the pieces */
 };
 
-/* Cut the run for pieces of about a fortieth of `seconds`. Returns 0; 1 if it has fewer than two cuts; -1 with the reason. */
+#define PIECES_CALLS_MOST (1u << 19) /* of an excerpt: a tree of them takes up to 4 s and 150 MB */
+
+/* Cut the run for pieces of about a fortieth of `seconds`, and of about a fortieth of PIECES_CALLS_MOST calls where that is less. Returns
+ * 0; 1 if it has fewer than two cuts; -1 with the reason. */
 int survey_make(const struct trace *t, double seconds, struct survey *out, struct errbuf *err);
 void survey_free(struct survey *s);
 
-/* Open an excerpt of about `seconds` with at most `events` calls. Returns NULL with the reason. */
-struct trace *pieces_excerpt(struct survey *s, double seconds, uint64_t events, struct pieces *out, struct errbuf *err);
+/* Choose pieces of about `seconds` with at most `events` calls. Returns 0, or -1 with the reason: no pieces can be chosen. */
+int pieces_choose(struct survey *s, double seconds, uint64_t events, struct pieces *out, struct errbuf *err);
+/* Open the excerpt of these pieces. Returns 0; 1 with the reason if the excerpt is not the run, other pieces may be; -1 with
+ * the reason if no excerpt can be written. */
+int pieces_excerpt(const struct survey *s, const struct pieces *p, struct trace **out, struct errbuf *err);
 void pieces_free(struct pieces *p);
 
 #endif

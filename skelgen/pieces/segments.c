@@ -10,6 +10,7 @@
 #include "trace/functions.h"
 
 #define ROUNDS     30   /* of k-means, which stops when nothing moves */
+#define WINDOWS_LEAST 40 /* pieces of an excerpt; with fewer windows the rests must be able to run */
 #define SAME       0.02 /* share of the spread that a further kind must explain */
 
 /* ---- measuring ---- */
@@ -88,7 +89,7 @@ static double distance2(const double *a, const double *b)
 	return sum;
 }
 
-/* Give each segment the nearest kind. Returns the spread inside the kinds, weighted by time. */
+/* Give each segment the nearest kind. Returns the spread inside the kinds without rests, weighted by time. */
 static double assign(struct segments *s, const struct kinds *k, bool *changed)
 {
 	double spread = 0;
@@ -108,7 +109,7 @@ static double assign(struct segments *s, const struct kinds *k, bool *changed)
 		}
 		*changed |= s->at[i].kind != best;
 		s->at[i].kind = best;
-		spread += near * s->at[i].ns;
+		spread += s->at[i].rest ? 0 : near * s->at[i].ns;
 	}
 	return spread;
 }
@@ -121,6 +122,8 @@ static void centers_move(const struct segments *s, struct kinds *k)
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct segment *g = &s->at[i];
 
+		if (g->rest)
+			continue;
 		weight[g->kind] += g->ns;
 		for (int d = 0; d < SEGMENT_DIMENSIONS; d++)
 			sum.center[g->kind][d] += g->ns * g->share[d];
@@ -139,7 +142,7 @@ static void center_add(const struct segments *s, struct kinds *k)
 	for (uint32_t i = 0; i < s->n; i++) {
 		double d = k->n > 0 ? distance2(s->at[i].share, k->center[s->at[i].kind]) * s->at[i].ns : s->at[i].ns;
 
-		if (d > most) {
+		if (!s->at[i].rest && d > most) {
 			most = d;
 			at = i;
 		}
@@ -170,7 +173,17 @@ static void kinds_find(struct segments *s, uint32_t most)
 	s->n_kind = k.n;
 }
 
-int segments_measure(const struct trace *t, const struct cuts *cuts, struct segments *out, struct errbuf *err)
+static void rests_mark(struct segments *s, double longest)
+{
+	uint32_t windows = 0;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		windows += s->at[i].ns <= longest;
+	for (uint32_t i = 0; windows >= WINDOWS_LEAST && i < s->n; i++)
+		s->at[i].rest = s->at[i].ns > longest;
+}
+
+int segments_measure(const struct trace *t, const struct cuts *cuts, double rest_ns, struct segments *out, struct errbuf *err)
 {
 	*out = (struct segments){.n = cuts->n + 1, .at = calloc(cuts->n + 1u, sizeof *out->at)};
 	if (out->at == NULL)
@@ -183,6 +196,7 @@ int segments_measure(const struct trace *t, const struct cuts *cuts, struct segm
 			return -1;
 		}
 	shares_close(out, cuts->n_ranks);
+	rests_mark(out, rest_ns);
 	kinds_find(out, PIECE_KINDS_MAX);
 	return 0;
 }
@@ -195,6 +209,11 @@ void segments_free(struct segments *s)
 
 /* ---- choosing ---- */
 
+static bool of_kind(const struct segment *g, uint32_t kind)
+{
+	return g->kind == kind && !g->rest;
+}
+
 /* Mark about `share` of the time of a kind: of each stretch of time the segment in its middle. */
 static void kind_choose(const struct segments *s, uint32_t kind, double share, bool *chosen)
 {
@@ -203,7 +222,7 @@ static void kind_choose(const struct segments *s, uint32_t kind, double share, b
 	bool any = false;
 
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->at[i].kind == kind) {
+		if (of_kind(&s->at[i], kind)) {
 			all += s->at[i].ns;
 			n++;
 		}
@@ -213,7 +232,7 @@ static void kind_choose(const struct segments *s, uint32_t kind, double share, b
 	step = fmax(usual, fmin(usual / share, all));
 	next = step / 2;
 	for (uint32_t i = 0; i < s->n; i++) {
-		if (s->at[i].kind != kind)
+		if (!of_kind(&s->at[i], kind))
 			continue;
 		at += s->at[i].ns;
 		if (s->at[i].timed)
@@ -224,7 +243,7 @@ static void kind_choose(const struct segments *s, uint32_t kind, double share, b
 		while (next <= at)
 			next += step;
 	}
-	if (!any && s->at[last].kind == kind)
+	if (!any && of_kind(&s->at[last], kind))
 		chosen[last] = true;
 }
 

@@ -20,6 +20,7 @@ struct segment {
 	double share[SEGMENT_DIMENSIONS]; /* of its time */
 	uint32_t kind;
 	bool timed;      /* times of all its calls are known */
+	bool rest;       /* between the windows of a long run: too long to run, and described by the windows */
 };
 
 struct segments {
@@ -32,12 +33,12 @@ struct segments {
 	uint64_t events;
 };
 
-/* Returns 0, or -1 with the reason. */
-int segments_measure(const struct trace *t, const struct cuts *cuts, struct segments *out, struct errbuf *err);
+/* rest_ns: segments longer than this are rests if enough others are left; INFINITY: none is. Returns 0, or -1 with the reason. */
+int segments_measure(const struct trace *t, const struct cuts *cuts, double rest_ns, struct segments *out, struct errbuf *err);
 void segments_free(struct segments *s);
 
 /*
- * Chooses the segments that run: of every kind, evenly spread over the segments of the kind. They take about `seconds` and have at
+ * Chooses the segments that run: of every kind, evenly spread over the segments of the kind, and no rests. They take about `seconds` and have at
  * most `events` calls. chosen[] is by segment. Returns their number. Where a segment of each kind is too much, like kinds
  * become one.
  * Source: stratified sampling with systematic selection, Cochran, "Sampling techniques", 1977, chapters 5 and 8.

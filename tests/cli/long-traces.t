@@ -64,6 +64,8 @@ for my $times (1, 4, 16) {
 	cmp_ok(scalar(() = slurp("long.$times/skel.c") =~ /\n/g), '<=', 5000, '... small');
 	cmp_ok(-s "long.$times/skel.c.data", '<=', 8 << 20, '... with little data');
 	my ($planned) = slurp("long.$times/report.txt") =~ /planned run time ([\d.]+) s/;
+	my ($run) = slurp("long.$times/report.txt") =~ /^of them (\d+) calls in \d+ pieces/m;
+	cmp_ok($run, '<=', 1 << 19, '... of few calls');
 	cmp_ok($planned, '<=', 1.2 * 0.5, '... short');
 }
 

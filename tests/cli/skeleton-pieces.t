@@ -47,6 +47,12 @@ for my $case (['steps', 400], ['solver', 100], ['panels', 3000], ['refine', 6000
 	}
 }
 
+# The same trace has the same skeleton, byte by byte.
+for my $kind (qw(farm some)) {
+	is(precedent('skeleton', "$kind.4.ptrace", '-o', "$kind.again", '--seconds', 0.1)->{rc}, 0, "$kind: a skeleton is made again");
+	is(slurp("$kind.again/$_"), slurp("$kind.4/$_"), "... with the same $_") for qw(skel.c skel.c.data skel.ops report.txt);
+}
+
 # It runs to its end without a request left, and stands for all calls.
 for my $kind (qw(refine farm fetch some teams)) {
 	run_command('make', '-s', '-C', "$kind.4")->{rc} == 0 or fail("$kind: the skeleton does not compile");

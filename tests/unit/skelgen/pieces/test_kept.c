@@ -155,7 +155,8 @@ static void test_teams(void **arg)
 		struct pieces p;
 		struct errbuf err = {{0}};
 
-		if (survey_make(t, seconds, &v, &err) != 0 || (excerpt = pieces_excerpt(&v, seconds, UINT64_MAX, &p, &err)) == NULL)
+		if (survey_make(t, seconds, &v, &err) != 0 || pieces_choose(&v, seconds, UINT64_MAX, &p, &err) != 0 ||
+		    pieces_excerpt(&v, &p, &excerpt, &err) != 0)
 			fail_msg("seed %d: %s", (int)seed, err.text);
 		for (uint32_t r = 0; r < RANKS; r++)
 			fates_read(excerpt, r, fate[r]);

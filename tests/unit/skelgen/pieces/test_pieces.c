@@ -2,11 +2,15 @@
 /* Excerpts of runs: what they contain is the run's, nothing in them lacks its other end, and their weights add up. */
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -51,8 +55,7 @@ static bool set_up(struct fixture *f, struct syn *s, double share, uint64_t even
 		fail_msg("%s", f->err.text);
 	if (rv == 1)
 		return false;
-	f->excerpt = pieces_excerpt(&f->v, seconds, events, &f->p, &f->err);
-	if (f->excerpt == NULL)
+	if (pieces_choose(&f->v, seconds, events, &f->p, &f->err) != 0 || pieces_excerpt(&f->v, &f->p, &f->excerpt, &f->err) != 0)
 		fail_msg("%s", f->err.text);
 	return true;
 }
@@ -359,6 +362,7 @@ static void test_large_is_refused(void **arg)
 	struct skel_budget budget = {.seconds = 0.2 * own_seconds(t)};
 	struct skel_stages stages = {.excerpt = NULL};
 	struct errbuf err = {{0}};
+	char reason[64];
 
 	(void)arg;
 	assert_int_equal(skel_understand(t, &budget, &stages, &err), -1);
@@ -369,7 +373,71 @@ static void test_large_is_refused(void **arg)
 	if (skel_understand(t, &budget, &stages, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_in_range(lines_written(&stages), SKEL_LINES_MAX + 1, UINT32_MAX);
+	snprintf(reason, sizeof reason, "would have %u lines", lines_written(&stages)); /* nothing of this run can be cut */
+	assert_non_null(strstr(err.text, reason));
 	skel_stages_free(&stages);
+	trace_close(t);
+	syn_destroy(s);
+}
+
+/* A run of thousands of pieces is cut into windows. They are chosen, and not what lies between them, which is longer. */
+static void test_windows_of_long_run(void **arg)
+{
+	const double share = 0.015;
+	struct fixture f;
+
+	(void)arg;
+	assert_true(set_up(&f, syn_ring(3, 20000), share, UINT64_MAX));
+	assert_excerpt(&f, share);
+	assert_in_range(f.p.n, 20, 60);
+	for (uint32_t i = 0; i < f.p.n; i++)
+		assert_true(f.p.ns[i] < 3 * f.v.segments.ns * share / 40);
+	tear_down(&f);
+}
+
+static uint32_t directories_made(int events)
+{
+	char buf[65536] __attribute__((aligned(8)));
+	ssize_t n = read(events, buf, sizeof buf);
+	uint32_t made = 0;
+
+	for (ssize_t at = 0; at < n;) {
+		const struct inotify_event *e = (const struct inotify_event *)(buf + at);
+
+		made += e->len > 0 && strncmp(e->name, "precedent-pieces-", 17) == 0;
+		at += (ssize_t)sizeof *e + e->len;
+	}
+	return made;
+}
+
+/* Files have no room here. Other pieces would not help: an excerpt is tried once. */
+static void test_unwritable_is_tried_once(void **arg)
+{
+	struct syn *s = farm(5, 2000, 3);
+	struct trace *t = syn_open(s);
+	const struct skel_budget budget = {.seconds = 0.1 * own_seconds(t)};
+	const struct rlimit none = {100, RLIM_INFINITY};
+	struct rlimit before;
+	struct skel_stages stages = {.excerpt = NULL};
+	struct errbuf err = {{0}};
+	char dir[] = "/tmp/test-pieces-XXXXXX";
+	int events = inotify_init1(IN_NONBLOCK);
+
+	(void)arg;
+	assert_non_null(mkdtemp(dir));
+	assert_true(events >= 0 && inotify_add_watch(events, dir, IN_CREATE) >= 0);
+	assert_int_equal(setenv("TMPDIR", dir, 1), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	assert_int_equal(skel_understand_pieces(t, &budget, &stages, &err), -1);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	unsetenv("TMPDIR");
+	assert_int_equal(directories_made(events), 1);
+	assert_non_null(strstr(err.text, "File too large"));
+	close(events);
+	skel_stages_free(&stages);
+	temp_dir_remove(dir);
 	trace_close(t);
 	syn_destroy(s);
 }
@@ -426,6 +494,8 @@ int main(void)
 		cmocka_unit_test(test_lines_are_counted),
 		cmocka_unit_test(test_large_is_refused),
 		cmocka_unit_test(test_size_of_trees),
+		cmocka_unit_test(test_windows_of_long_run),
+		cmocka_unit_test(test_unwritable_is_tried_once),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
