@@ -66,11 +66,16 @@ static void add_peers(struct ending_words *w, const struct trace_defs *d, const 
 
 struct trace_in_call text_call_of(const struct trace_defs *d, uint32_t symbol)
 {
-	return (struct trace_in_call){.inside = true, .fn = d->sigs.sig[symbol].fn, .site = d->sigs.sig[symbol].site,
-				      .comm = sig_scalar(d, symbol, TK_COMM, TRACE_NULL), .win = TRACE_NULL, .file = TRACE_NULL,
-				      .dst = sig_scalar(d, symbol, TK_DST, sig_scalar(d, symbol, TK_ROOT, TRACE_IN_CALL_NONE)),
-				      .src = sig_scalar(d, symbol, TK_SRC, TRACE_IN_CALL_NONE),
-				      .tag = sig_scalar(d, symbol, TK_TAG, TRACE_IN_CALL_NONE)};
+	return (struct trace_in_call){
+	    .inside = true,
+	    .fn = d->sigs.sig[symbol].fn,
+	    .site = d->sigs.sig[symbol].site,
+	    .comm = sig_scalar(d, symbol, TK_COMM, TRACE_NULL),
+	    .win = TRACE_NULL,
+	    .file = TRACE_NULL,
+	    .dst = sig_scalar(d, symbol, TK_DST, sig_scalar(d, symbol, TK_ROOT, TRACE_IN_CALL_NONE)),
+	    .src = sig_scalar(d, symbol, TK_SRC, TRACE_IN_CALL_NONE),
+	    .tag = sig_scalar(d, symbol, TK_TAG, TRACE_IN_CALL_NONE)};
 }
 
 static void add_site(struct ending_words *w, const struct trace_defs *d, uint32_t site)
@@ -313,7 +318,8 @@ static void dead_end_text(struct ending_words *w, const struct ending_finding *f
 	else if (m->need == NEED_UNLOCK)
 		text_add(w, ", which rank %u has locked: ", m->peer[0]);
 	else
-		text_add(w, " for rank %u, which has not called %s: ", m->peer[0], m->need == NEED_POST ? "MPI_Win_post" : "MPI_Win_complete");
+		text_add(w, " for rank %u, which has not called %s: ", m->peer[0],
+			 m->need == NEED_POST ? "MPI_Win_post" : "MPI_Win_complete");
 	add_ended(w, m);
 	if (m->need == NEED_MESSAGE && m->other_tag >= 0)
 		text_add(w, "; a message from rank %u with tag %" PRId64 " is there, which nobody receives", m->peer[0],
@@ -379,7 +385,8 @@ static void died_text(struct ending_words *w, uint32_t rank)
 	text_add(w, ", and ended before all others");
 	add_host(w, &x);
 	if (x.perhaps && x.host)
-		text_add(w, ", or all ranks on %s were killed: they ended within %s", x.host, cli_seconds(text, sizeof(text), x.within_s));
+		text_add(w, ", or all ranks on %s were killed: they ended within %s", x.host,
+			 cli_seconds(text, sizeof(text), x.within_s));
 	else if (x.perhaps)
 		text_add(w, ", or the whole run was killed: all ranks ended within %s", cli_seconds(text, sizeof(text), x.within_s));
 }

@@ -23,7 +23,8 @@ struct trace_in_call text_call_of(const struct trace_defs *d, uint32_t symbol);
 void text_add_ranks(struct ending_words *w, const uint32_t *rank, uint32_t n);
 /* Where the rank was when the run ended: "no MPI call, after MPI_Recv ...", "MPI_Waitall for 2 requests ..." */
 void text_add_place(struct ending_words *w, uint32_t rank);
-/* Where the rank computed when the run ended: "computing in solve (app.c:12)". Returns false, and adds nothing, if not known. */
+/* Where the rank computed when the run ended: "computing in solve (app.c:12)". Returns false, and adds nothing, if not
+ * known. */
 bool text_add_computing(struct ending_words *w, uint32_t rank);
 /* The text becomes the finding: "rank 0 waits in MPI_Send to rank 1 ...". Returns the text. */
 const char *ending_text(struct ending_words *w, const struct ending_finding *f);

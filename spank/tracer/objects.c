@@ -267,7 +267,8 @@ void win_group_before(MPI_Group g, MPI_Win w)
 	if (rec.locking)
 		rec_unlock();
 	/* A wrong handle is for the program's own call to report: its window may have an error handler. */
-	if (!known || g == MPI_GROUP_NULL || mpi.Group_size(g, &size) != MPI_SUCCESS || size > (int)SPILL_GROUP_MAX || win_group_ranks(g, w, size, given, rank) < 0)
+	if (!known || g == MPI_GROUP_NULL || mpi.Group_size(g, &size) != MPI_SUCCESS || size > (int)SPILL_GROUP_MAX ||
+	    win_group_ranks(g, w, size, given, rank) < 0)
 		return;
 	for (int i = 0; i < size; i++)
 		live->group[i] = rank[i];

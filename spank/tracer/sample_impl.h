@@ -68,9 +68,9 @@ struct sample_source {
 extern const struct sample_source sample_ring, sample_timer;
 
 /*
- * Watch where the calling thread computes, and store it in the spill file, which survives the process: for a source whose samples
- * are read at the next call. The timer expires every few seconds of the thread's time in user mode. Nothing is done if the
- * node has no such timers.
+ * Watch where the calling thread computes, and store it in the spill file, which survives the process: for a source
+ * whose samples are read at the next call. The timer expires every few seconds of the thread's time in user mode.
+ * Nothing is done if the node has no such timers.
  */
 void sample_watch_begin(void);
 void sample_watch_end(void);

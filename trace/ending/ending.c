@@ -108,7 +108,9 @@ static void stop_members(struct judge *j, uint32_t scope, uint64_t k, bool *stop
 
 	for (uint32_t r = 0; r < j->e->n_ranks; r++) {
 		const struct ending_rank *x = &j->e->rank[r];
-		uint32_t i = x->where == ENDING_INSIDE ? ending_scope_of_call(&trace_get_rank(j->e->t, r)->defs, x->call) : ENDING_NONE;
+		uint32_t i = x->where == ENDING_INSIDE
+				 ? ending_scope_of_call(&trace_get_rank(j->e->t, r)->defs, x->call)
+				 : ENDING_NONE;
 
 		if (i != ENDING_NONE && o->state[r].scope[i] == scope && o->state[r].open_number >= k)
 			stopped[r] = true;
@@ -127,7 +129,8 @@ static void compare_rank(struct judge *j, const uint32_t *first, uint8_t *broken
 		uint64_t k;
 
 		/* In an intercommunicator the sides call with different roots. */
-		if (!y || a == ENDING_NONE || a == r || broken[scope] || d->comm[ending_comm_of(d, i)].kind != TCOMM_INTRA)
+		if (!y || a == ENDING_NONE || a == r || broken[scope] ||
+		    d->comm[ending_comm_of(d, i)].kind != TCOMM_INTRA)
 			continue;
 		x = ending_entries_of(j->e, a, scope);
 		k = x ? first_difference(x, y) : 0;

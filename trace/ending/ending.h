@@ -68,7 +68,7 @@ enum ending_kind {
 	ENDING_NO_RECEIVE,       /* rank[0] sends to a rank that has ended */
 	ENDING_NO_ENTRY,         /* rank[0] is in a collective that ranks have not entered that have ended */
 	ENDING_NO_POST,          /* rank[0] begins an epoch of a window, and a target has ended that did not post */
-	ENDING_NO_COMPLETE,      /* rank[0] waits for the end of an epoch, and an origin has ended that did not complete */
+	ENDING_NO_COMPLETE,      /* rank[0] waits for the end of an epoch; an origin has ended that did not complete */
 	ENDING_NO_UNLOCK,        /* rank[0] waits for a lock whose holder has ended */
 	ENDING_FAILED,           /* rank[0] is the only one in a call that waits for no other rank; no other finding */
 	ENDING_KILLED,           /* no other finding: these ranks were killed together, at work */
@@ -102,7 +102,7 @@ struct ending {
 bool ending_is_open(const struct trace *t, uint32_t rank);
 /* The rank that ended before all others, or ENDING_NONE. */
 uint32_t ending_first(const struct trace *t);
-/* How the ranks ended on the node of the first that ended. Clocks of nodes differ, so ends are compared on one node only. */
+/* How the ranks ended on the node of the first that ended. Ends are compared on one node, as clocks of nodes differ. */
 struct ending_ends {
 	const char *host;    /* the node, if other ranks were on other nodes; NULL: these are all ranks */
 	double within_s;     /* between the first end and the last; INFINITY: not known */

@@ -49,7 +49,7 @@ struct ending_state {
 	/* The rank's scopes: its communicators, then its windows, then its files. */
 	uint32_t n_scope;
 	uint32_t *scope;           /* [index] -> global number */
-	uint32_t *same;            /* [index] -> first index with that number; definitions of one window may differ in size */
+	uint32_t *same; /* [index] -> first index with that number; definitions of one window may differ in size */
 	struct ending_entries **entry; /* [index]; NULL: no collective */
 	uint32_t *start, *post;    /* [index of the window]: symbol of the last such call; ENDING_NONE: none */
 	uint64_t events;

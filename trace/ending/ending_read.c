@@ -20,7 +20,8 @@ static uint64_t enter_collective(struct ending *e, uint32_t rank, uint32_t sym)
 
 	if (scope == ENDING_NONE)
 		return 0;
-	return ending_enter(e->own, rank, scope, (struct ending_call){g->fn, g->site, sig_scalar(d, sym, TK_ROOT, TRACE_IN_CALL_NONE)});
+	return ending_enter(e->own, rank, scope,
+			    (struct ending_call){g->fn, g->site, sig_scalar(d, sym, TK_ROOT, TRACE_IN_CALL_NONE)});
 }
 
 /* ---- messages ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What orders collective calls: communicators, windows and files. All ranks give a scope the same number. A window or a file
- * of a rank may have several definitions, as its size or mode differs from one use to the next; their calls are one sequence.
+ * What orders collective calls: communicators, windows and files. All ranks give a scope the same number. A window or a
+ * file of a rank may have several definitions, as its size or mode differs from one use to the next; their calls are
+ * one sequence.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,8 @@ static bool is_collective_file_call(uint32_t fn)
 	case FN_MPI_File_seek:
 		return false;
 	default:
-		return trace_fn[fn].cls == TC_FILE || fn == FN_MPI_File_seek_shared || strstr(trace_fn[fn].name, "_all") ||
-		       strstr(trace_fn[fn].name, "_ordered");
+		return trace_fn[fn].cls == TC_FILE || fn == FN_MPI_File_seek_shared ||
+		       strstr(trace_fn[fn].name, "_all") || strstr(trace_fn[fn].name, "_ordered");
 	}
 }
 
@@ -72,8 +73,8 @@ uint32_t ending_scope_of_symbol(const struct trace_defs *d, uint32_t symbol)
 
 	if (!ending_is_collective(fn))
 		return ENDING_NONE;
-	return ending_scope_of(d, fn, sig_scalar(d, symbol, TK_COMM, TRACE_NULL), sig_scalar(d, symbol, TK_WIN, TRACE_NULL),
-			       sig_scalar(d, symbol, TK_FILE, TRACE_NULL));
+	return ending_scope_of(d, fn, sig_scalar(d, symbol, TK_COMM, TRACE_NULL),
+			       sig_scalar(d, symbol, TK_WIN, TRACE_NULL), sig_scalar(d, symbol, TK_FILE, TRACE_NULL));
 }
 
 uint32_t ending_scope_of_call(const struct trace_defs *d, const struct trace_in_call *c)
@@ -99,7 +100,8 @@ static uint32_t number_of(struct ending_own *o, struct ending_scope s)
 	HASH_TABLE_FOR_EACH(&o->known_scope, hash, at, i)
 		if (o->scope[i].comm == s.comm && o->scope[i].ordinal == s.ordinal && o->scope[i].kind == s.kind)
 			return i;
-	if (ARRAY_ROOM(o->scope, o->cap_scope, o->n_scope + 1) != 0 || hash_table_add(&o->known_scope, hash, o->n_scope) != 0) {
+	if (ARRAY_ROOM(o->scope, o->cap_scope, o->n_scope + 1) != 0 ||
+	    hash_table_add(&o->known_scope, hash, o->n_scope) != 0) {
 		o->no_memory = true;
 		return 0;
 	}

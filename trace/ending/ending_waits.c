@@ -33,7 +33,8 @@ static void open_call(struct ending *e, uint32_t r)
 
 	s->open_send = s->open_receive = MSG_NONE;
 	if (scope != ENDING_NONE)
-		s->open_number = ending_enter(o, r, scope, (struct ending_call){c->fn, c->site, cls == TC_COLL ? c->dst : TRACE_IN_CALL_NONE});
+		s->open_number = ending_enter(
+		    o, r, scope, (struct ending_call){c->fn, c->site, cls == TC_COLL ? c->dst : TRACE_IN_CALL_NONE});
 	if (c->comm < 0)
 		return;
 	/* Of two tags the call has the receive's. Programs send with the same tag, as a rule. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Locks and epochs of windows. An origin begins its k-th epoch with a target when the target has posted k times to it. A target
- * ends its k-th epoch with an origin when the origin has completed k times. A library may wait for the post in
+ * Locks and epochs of windows. An origin begins its k-th epoch with a target when the target has posted k times to it.
+ * A target ends its k-th epoch with an origin when the origin has completed k times. A library may wait for the post in
  * MPI_Win_start, in the first access, or in MPI_Win_complete.
  */
 #include "common/array.h"
@@ -38,7 +38,8 @@ static bool targets_meet(int64_t a, int64_t b)
 static bool holds_exclusive(const struct ending_own *o, uint32_t rank, uint32_t scope, int64_t target)
 {
 	for (uint32_t i = 0; i < o->n_lock; i++)
-		if (o->lock[i].rank == rank && o->lock[i].scope == scope && o->lock[i].exclusive && targets_meet(o->lock[i].target, target))
+		if (o->lock[i].rank == rank && o->lock[i].scope == scope && o->lock[i].exclusive &&
+		    targets_meet(o->lock[i].target, target))
 			return true;
 	return false;
 }
@@ -65,13 +66,16 @@ static bool may_wait_for_lock(uint32_t fn)
 static bool may_lack_lock(const struct ending *e, uint32_t rank, uint32_t scope)
 {
 	const struct trace_in_call *c = e->rank[rank].call;
-	uint32_t i = e->rank[rank].where == ENDING_INSIDE ? ending_scope_of_win(&trace_get_rank(e->t, rank)->defs, c->win) : ENDING_NONE;
+	uint32_t i = e->rank[rank].where == ENDING_INSIDE
+			 ? ending_scope_of_win(&trace_get_rank(e->t, rank)->defs, c->win)
+			 : ENDING_NONE;
 
-	return i != ENDING_NONE && ((const struct ending_own *)e->own)->state[rank].scope[i] == scope && may_wait_for_lock(c->fn);
+	return i != ENDING_NONE && ((const struct ending_own *)e->own)->state[rank].scope[i] == scope &&
+	       may_wait_for_lock(c->fn);
 }
 
-/* Two locks exclude each other unless both are shared. If the rank's own MPI_Win_lock has returned, one of both locks is not
- * taken yet. */
+/* Two locks exclude each other unless both are shared. If the rank's own MPI_Win_lock has returned, one of both locks
+ * is not taken yet. */
 static void wait_for_unlock(struct ending *e, uint32_t r, uint32_t scope, const struct trace_in_call *c)
 {
 	const struct ending_own *o = e->own;
@@ -81,10 +85,15 @@ static void wait_for_unlock(struct ending *e, uint32_t r, uint32_t scope, const 
 	for (uint32_t i = 0; i < o->n_lock; i++) {
 		const struct ending_lock *l = &o->lock[i];
 
-		if (l->rank != r && l->scope == scope && (exclusive || l->exclusive) && targets_meet(l->target, c->dst) &&
-		    (asks || !may_lack_lock(e, l->rank, scope)))
-			ending_add_wait(e, r, (struct ending_wait){.need = NEED_UNLOCK, .symbol = ENDING_NONE, .tag = TRACE_NULL,
-								   .other_tag = TRACE_NULL, .one = l->rank, .n_peer = 1});
+		if (l->rank != r && l->scope == scope && (exclusive || l->exclusive) &&
+		    targets_meet(l->target, c->dst) && (asks || !may_lack_lock(e, l->rank, scope)))
+			ending_add_wait(e, r,
+					(struct ending_wait){.need = NEED_UNLOCK,
+							     .symbol = ENDING_NONE,
+							     .tag = TRACE_NULL,
+							     .other_tag = TRACE_NULL,
+							     .one = l->rank,
+							     .n_peer = 1});
 	}
 }
 
@@ -100,7 +109,8 @@ static struct ending_epoch *epoch_at(struct ending_own *o, uint32_t scope, uint3
 	HASH_TABLE_FOR_EACH(&o->known_epoch, hash, at, i)
 		if (o->epoch[i].scope == scope && o->epoch[i].origin == origin && o->epoch[i].target == target)
 			return &o->epoch[i];
-	if (ARRAY_ROOM(o->epoch, o->cap_epoch, o->n_epoch + 1) != 0 || hash_table_add(&o->known_epoch, hash, o->n_epoch) != 0) {
+	if (ARRAY_ROOM(o->epoch, o->cap_epoch, o->n_epoch + 1) != 0 ||
+	    hash_table_add(&o->known_epoch, hash, o->n_epoch) != 0) {
 		o->no_memory = true;
 		nothing = (struct ending_epoch){0};
 		return &nothing;
@@ -132,7 +142,7 @@ static uint32_t group_of(const struct trace_defs *d, uint32_t symbol, const int6
 	return 0;
 }
 
-/* Symbol of the last MPI_Win_start, or MPI_Win_post, of the rank on the window; at: index of the rank's first definition. */
+/* Where the symbol of the rank's last MPI_Win_start, or MPI_Win_post, on the window is kept. */
 static uint32_t *last_epoch(const struct ending *e, uint32_t rank, uint32_t scope, bool access)
 {
 	const struct ending_state *s = &((const struct ending_own *)e->own)->state[rank];
@@ -201,8 +211,13 @@ void ending_follow_window(struct ending *e, uint32_t rank, uint32_t symbol)
 
 static void wait_for_epoch(struct ending *e, uint32_t r, uint32_t other, uint8_t need)
 {
-	ending_add_wait(e, r, (struct ending_wait){.need = need, .symbol = ENDING_NONE, .tag = TRACE_NULL, .other_tag = TRACE_NULL,
-						   .one = other, .n_peer = 1});
+	ending_add_wait(e, r,
+			(struct ending_wait){.need = need,
+					     .symbol = ENDING_NONE,
+					     .tag = TRACE_NULL,
+					     .other_tag = TRACE_NULL,
+					     .one = other,
+					     .n_peer = 1});
 }
 
 /* Waits for posts of targets; begun: epochs with each target that are begun by the call itself. */

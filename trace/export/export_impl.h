@@ -35,7 +35,8 @@ void export_progress(struct export *x, double calls);
 /* Call f for the calls of a rank in order; times never go back. f returns -1 to end the walk with its error. */
 int export_calls(struct export *x, uint32_t rank, int (*f)(const struct export_call *c, void *arg, struct errbuf *err),
 		 void *arg, struct errbuf *err);
-/* Call f for the spans of an imported trace, rank by rank in order of time, then message for its messages. Either may be NULL. */
+/* Call f for the spans of an imported trace, rank by rank in order of time, then message for its messages. Either may
+ * be NULL. */
 int export_spans(struct export *x, int (*f)(const struct timeline_span *s, void *arg, struct errbuf *err),
 		 int (*message)(const struct timeline_message *m, void *arg, struct errbuf *err), void *arg, struct errbuf *err);
 

@@ -144,8 +144,9 @@ int export_otf2(const struct trace *t, const char *dir, const struct export_opti
 		err_set(err, "no memory");
 		goto out;
 	}
-	if (make_dir(dir, err) < 0 || (!trace_is_imported(t) && otf2_received_collect(&o, err) < 0) || open_archive(&o, dir, err) < 0 || write_events(&o, err) < 0 ||
-	    write_local_definitions(&o, err) < 0 || otf2_write_definitions(&o, err) < 0)
+	if (make_dir(dir, err) < 0 || (!trace_is_imported(t) && otf2_received_collect(&o, err) < 0) ||
+	    open_archive(&o, dir, err) < 0 || write_events(&o, err) < 0 || write_local_definitions(&o, err) < 0 ||
+	    otf2_write_definitions(&o, err) < 0)
 		goto out;
 	rv = 0;
 out:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Internals that the files of the OTF2 exporter share: see export.h. Locations are ranks. Regions are functions; in an imported
- * trace, states. */
+/* Internals that the files of the OTF2 exporter share: see export.h. Locations are ranks. Regions are functions; in an
+ * imported trace, states. */
 #ifndef PRECEDENT_TRACE_EXPORT_EXPORT_OTF2_H
 #define PRECEDENT_TRACE_EXPORT_EXPORT_OTF2_H
 

@@ -263,8 +263,8 @@ static void write_regions(struct defs *d)
 
 static void write_states(struct defs *d)
 {
-	static const OTF2_RegionRole role[TSTATE_N] = {OTF2_REGION_ROLE_POINT2POINT, OTF2_REGION_ROLE_CODE, OTF2_REGION_ROLE_POINT2POINT,
-						       OTF2_REGION_ROLE_POINT2POINT};
+	static const OTF2_RegionRole role[TSTATE_N] = {OTF2_REGION_ROLE_POINT2POINT, OTF2_REGION_ROLE_CODE,
+						       OTF2_REGION_ROLE_POINT2POINT, OTF2_REGION_ROLE_POINT2POINT};
 	uint32_t none = define_string(d, "");
 
 	for (uint32_t i = 0; i < TSTATE_N; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Imported traces in OTF2: regions are states, and all processors are one communicator. Spans are written as they are read. The
- * ends of messages are kept, 40 bytes each, since the events of a location are written in order of time.
+ * Imported traces in OTF2: regions are states, and all processors are one communicator. Spans are written as they are
+ * read. The ends of messages are kept, 40 bytes each, since the events of a location are written in order of time.
  */
 #include <stdlib.h>
 
@@ -50,8 +50,12 @@ static int add_end(struct imported *m, const struct timeline_message *s, bool re
 {
 	if (ARRAY_ROOM(m->end, m->cap, m->n + 1) != 0)
 		return err_set(err, "no memory for the messages");
-	m->end[m->n++] = (struct end){.time = received ? s->t1_ns : s->t0_ns, .bytes = s->bytes, .rank = received ? s->dst : s->src,
-				      .peer = received ? s->src : s->dst, .tag = s->tag, .received = received};
+	m->end[m->n++] = (struct end){.time = received ? s->t1_ns : s->t0_ns,
+				      .bytes = s->bytes,
+				      .rank = received ? s->dst : s->src,
+				      .peer = received ? s->src : s->dst,
+				      .tag = s->tag,
+				      .received = received};
 	return 0;
 }
 
@@ -79,8 +83,9 @@ static void put_ends(struct imported *m, uint64_t time, bool with)
 		if (e->time > time || (e->time == time && !(with && e->received)))
 			return;
 		t = not_before(m, e->time);
-		keep_error(m, e->received ? OTF2_EvtWriter_MpiRecv(m->w, NULL, t, e->peer, 0, (uint32_t)e->tag, e->bytes) :
-					    OTF2_EvtWriter_MpiSend(m->w, NULL, t, e->peer, 0, (uint32_t)e->tag, e->bytes));
+		keep_error(m, e->received
+				  ? OTF2_EvtWriter_MpiRecv(m->w, NULL, t, e->peer, 0, (uint32_t)e->tag, e->bytes)
+				  : OTF2_EvtWriter_MpiSend(m->w, NULL, t, e->peer, 0, (uint32_t)e->tag, e->bytes));
 	}
 }
 

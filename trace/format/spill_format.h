@@ -117,7 +117,7 @@ struct spill_live {
 	/* Ranks of the window in the group of the last MPI_Win_start; 0 members: not known, or more than fit. */
 	uint32_t n_group;
 	int32_t group[SPILL_GROUP_MAX];
-	/* Number of looks that were stored. Look i is at i % SPILL_PLACES_MAX; the oldest one may be half overwritten. */
+	/* Number of looks that were stored. Look i is at i % SPILL_PLACES_MAX. The oldest one may be half overwritten. */
 	uint64_t n_place;
 	struct spill_place place[SPILL_PLACES_MAX];
 };

@@ -91,8 +91,8 @@ static uint32_t find_site(const struct salvage_rank *s, const struct trace_defs 
 
 /* ---- where the rank computed ---- */
 
-uint32_t salvage_places_read(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *j, uint64_t events,
-			     uint32_t *site)
+uint32_t salvage_places_read(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *j,
+			     uint64_t events, uint32_t *site)
 {
 	const struct spill_live *live = s->live;
 	uint64_t end = live->n_place, address[TRACE_PLACES_MAX];
@@ -133,8 +133,13 @@ bool salvage_call_read(const struct salvage_rank *s, const struct trace_defs *de
 	uint32_t fn = SPILL_CALL_FN(live->enter_call), low = (uint32_t)live->enter_peers;
 	int32_t tag = SPILL_CALL_TAG(live->enter_call), high = (int32_t)(live->enter_peers >> 32);
 
-	*out = (struct trace_in_call){.comm = TRACE_NULL, .win = TRACE_NULL, .file = TRACE_NULL, .dst = TRACE_IN_CALL_NONE,
-				      .src = TRACE_IN_CALL_NONE, .tag = TRACE_IN_CALL_NONE, .site = UINT32_MAX};
+	*out = (struct trace_in_call){.comm = TRACE_NULL,
+				      .win = TRACE_NULL,
+				      .file = TRACE_NULL,
+				      .dst = TRACE_IN_CALL_NONE,
+				      .src = TRACE_IN_CALL_NONE,
+				      .tag = TRACE_IN_CALL_NONE,
+				      .site = UINT32_MAX};
 	if (!live->enter_call || fn >= TRACE_FN_N || h->functions != trace_fn_hash())
 		return false;
 	out->inside = true;
@@ -215,7 +220,8 @@ bool salvage_call_define(struct journal_reader *j, const struct trace_in_call *c
 		uint8_t kind = fn->param[i].kind;
 
 		value[i] = value_of(c, kind);
-		if (value[i] == TRACE_IN_CALL_NONE || ((kind == TK_COMM || kind == TK_WIN || kind == TK_FILE) && value[i] < 0))
+		if (value[i] == TRACE_IN_CALL_NONE ||
+		    ((kind == TK_COMM || kind == TK_WIN || kind == TK_FILE) && value[i] < 0))
 			return false;
 	}
 	trace_defs_encode_one(&one, TDEF_SIG, 0, name_function(j, fn->name), &j->part[TDEF_SIG]);

@@ -15,11 +15,12 @@
 bool salvage_call_read(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *journal,
 		       struct trace_in_call *out);
 /*
- * Read where the rank computed after `events` events, the latest place first: call sites of one frame, for trace_proc.place. The
- * sites and their modules are added to the journal. Returns their number, at most TRACE_PLACES_MAX.
+ * Read where the rank computed after `events` events, the latest place first: call sites of one frame, for
+ * trace_proc.place. The sites and their modules are added to the journal. Returns their number, at most
+ * TRACE_PLACES_MAX.
  */
-uint32_t salvage_places_read(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *journal, uint64_t events,
-			     uint32_t *site);
+uint32_t salvage_places_read(const struct salvage_rank *s, const struct trace_defs *defs,
+			     struct journal_reader *journal, uint64_t events, uint32_t *site);
 /* Add a signature of the call to the journal, with the call site of salvage_call_read. Counts and datatypes are not
  * known: they are 0 and TRACE_NULL. Returns false, and the journal is as before, if the file does not tell the
  * call's communicator, window, peers or tag. */
