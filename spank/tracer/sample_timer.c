@@ -246,9 +246,11 @@ void sample_watch_begin(void)
 {
 	struct errbuf none;
 
+	watch_ns = 0;
+	if (handler_begin(&none) < 0)
+		return; /* timer[] is not valid */
 	watch_ns = WATCH_FIRST_NS;
-	if (handler_begin(&none) == 0)
-		thread_begin(0, (pid_t)syscall(SYS_gettid));
+	thread_begin(0, (pid_t)syscall(SYS_gettid));
 }
 
 void sample_watch_end(void)
