@@ -204,6 +204,58 @@ static void test_made_up_names(void **state)
 		assert_false(same_key(other[i][0], other[i][1]));
 }
 
+#define SNAKE(tmp, sets, input)                                                                                             \
+	"#!/bin/sh\n# properties = {\"rule\": \"sim\", \"jobid\": 7, \"log\": [\"" tmp "\"]}\n"                          \
+	"cd '/d/flow' && /usr/bin/python3 -m snakemake 'out/" input ".txt' --snakefile '/d/flow/Snakefile' --cores 'all' "  \
+	"--wait-for-files '/d/flow/.snakemake/tmp." tmp "' 'in/" input ".dat' --rerun-triggers " sets " --force "           \
+	"&& touch '/d/flow/.snakemake/tmp." tmp "/7.jobfinished' || (touch '/d/flow/.snakemake/tmp." tmp                  \
+	"/7.jobfailed'; exit 1)\n"
+#define NEXTFLOW(hash, command)                                                                                             \
+	"#!/bin/bash\n#SBATCH -J nf-sim_(1)\n#SBATCH -o /w/" hash "/.command.log\nset -e\nset -u\n"                      \
+	"NXF_DEBUG=${NXF_DEBUG:=0}\nnxf_launch() {\n    /bin/bash -ue /w/" hash "/.command.sh " command "\n}\n"          \
+	"on_exit() { printf '%s' ${1:-0} > /w/" hash "/.exitcode; }\ntrap on_exit EXIT\ncd /w/" hash "\nnxf_launch\n"
+#define CROMWELL(uuid, tmp, command)                                                                                       \
+	"#!/bin/bash\ncd /x/flow/" uuid "/call-sim/execution\ntmpDir=$(mkdir -p \"/x/flow/" uuid "/call-sim/tmp." tmp       \
+	"\" && echo \"/x/flow/" uuid "/call-sim/tmp." tmp "\")\nexport TMPDIR=\"$tmpDir\"\n(\n" command "\n) > stdout\n"   \
+	"echo $? > rc\n"
+#define SUBMITIT(folder, mail)                                                                                             \
+	"#!/bin/bash\n\n# Parameters\n#SBATCH --job-name=submitit\n#SBATCH --mail-user=" mail "\n#SBATCH --open-mode=append\n" \
+	"#SBATCH --output=/logs/" folder "/%j_0_log.out\n\n# command\nexport SUBMITIT_EXECUTOR=slurm\n"                     \
+	"srun --unbuffered --output /logs/" folder "/%j_%t_log.out /usr/bin/python3 -u -m submitit.core._submit /logs/" folder "\n"
+#define PARALLEL(jobs, values) "#!/bin/bash\n# " jobs "\nparallel -j 4 --joblog log.txt ./sim {} in.dat ::: " values "\n"
+
+/* Whole scripts in the form of workflow tools: the same step again, and other steps. */
+static void test_workflow_tools(void **state)
+{
+	static const char *const same[][2] = {
+	    {SNAKE("oaacgy3n", "'mtime' 'code' 'params'", "1"), SNAKE("exq_yi4w", "'params' 'mtime' 'code'", "1")},
+	    {NEXTFLOW("3f/8a1bc0d2e4f6a8b0c2d4e6f8091a2b", "5"), NEXTFLOW("00/0123456789abcdef0123456789abcd", "5")},
+	    {CROMWELL("6f9619ff-8b86-d011-b42d-00cf4fc964ff", "0a1b2c3d", "sim 5"),
+	     CROMWELL("00000000-1111-2222-3333-44444444444f", "d3c2b1a0", "sim 5")},
+	    {SUBMITIT("run", "a@b"), SUBMITIT("run", "c@d")},
+	    {PARALLEL("monday", "1 2 3"), PARALLEL("tuesday", "1 2 3")},
+	};
+	static const char *const other[][2] = {
+	    {SNAKE("oaacgy3n", "'mtime' 'code' 'params'", "1"), SNAKE("oaacgy3n", "'mtime' 'code' 'params'", "2")},
+	    {SNAKE("oaacgy3n", "'mtime' 'code'", "1"), SNAKE("oaacgy3n", "'mtime' 'input'", "1")},
+	    {NEXTFLOW("3f/8a1bc0d2e4f6a8b0c2d4e6f8091a2b", "5"), NEXTFLOW("3f/8a1bc0d2e4f6a8b0c2d4e6f8091a2b", "6")},
+	    {CROMWELL("6f9619ff-8b86-d011-b42d-00cf4fc964ff", "0a1b2c3d", "sim 5"),
+	     CROMWELL("6f9619ff-8b86-d011-b42d-00cf4fc964ff", "0a1b2c3d", "sim 6")},
+	    {SUBMITIT("run", "a@b"), SUBMITIT("test", "a@b")},
+	    {PARALLEL("monday", "1 2 3"), PARALLEL("monday", "1 2 4")},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+		if (!same_key(same[i][0], same[i][1]) || !same_family(same[i][0], same[i][1]))
+			fail_msg("another job: %s", same[i][1]);
+	}
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
+		if (same_key(other[i][0], other[i][1]))
+			fail_msg("the same job: %s", other[i][1]);
+	}
+}
+
 static void test_fingerprint(void **state)
 {
 	struct identity_input a = base(SH "srun ./a\n"), b = a;
@@ -476,6 +528,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_normalise_same), cmocka_unit_test(test_normalise_different),
 	    cmocka_unit_test(test_what_counts),	   cmocka_unit_test(test_fingerprint), cmocka_unit_test(test_made_up_names),
+	    cmocka_unit_test(test_workflow_tools),
 	    cmocka_unit_test(test_numbers), cmocka_unit_test(test_layout), cmocka_unit_test(test_bulk),	   cmocka_unit_test(test_many_numbers),
 	    cmocka_unit_test(test_known_values),   cmocka_unit_test(test_odd_scripts),
 	    cmocka_unit_test(test_large),	   cmocka_unit_test(test_key_valid), cmocka_unit_test(test_within_room),

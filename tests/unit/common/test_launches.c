@@ -329,6 +329,29 @@ static void test_multi_prog(void **state)
 	assert_string_not_equal(of("other", SCRIPT), first);
 }
 
+/* Steps as workflow tools write them. Shell functions, other shells and substitutions are not understood. */
+static void test_workflow_tools(void **state)
+{
+	static const char *const none[] = {
+	    "#!/bin/bash\nnxf_launch() {\n/bin/bash -ue .command.sh\n}\ncd .\nnxf_launch\n",
+	    "#!/bin/bash\ntmpDir=$(mkdir -p x && echo x)\nexport TMPDIR=\"$tmpDir\"\n(\n./prog in.dat\n) > stdout\n",
+	    "#!/bin/bash\nparallel -j 4 ./prog in.dat ::: 1 2 3\n",
+	    "#!/bin/sh\ncd . && ./prog in.dat && touch done || (touch failed; exit 1)\n",
+	};
+	const char *submitit = "#!/bin/bash\nexport SUBMITIT_EXECUTOR=slurm\nsrun --unbuffered ./prog -u -m submitit.core._submit sub\n";
+	const char *wrapped = of("here", "./prog in.dat 5"); /* parallel sbatch --wrap './prog in.dat {}' ::: 5 6 */
+	(void)state;
+	for (size_t i = 0; i < N(none); i++)
+		if (of("here", none[i])[0])
+			fail_msg("has a hash: %s", none[i]);
+	assert_int_equal(strlen(wrapped), 35);
+	assert_string_equal(of("there", "./prog in.dat 5"), wrapped);
+	assert_string_not_equal(of("here", "./prog in.dat 6"), wrapped);
+	/* The function is in a folder, which counts by its path. */
+	assert_int_equal(strlen(of("here", submitit)), 35);
+	assert_string_not_equal(of("other", submitit), of("here", submitit));
+}
+
 /* ---- scripts with an oracle ---- */
 
 struct writer {
@@ -473,6 +496,7 @@ int main(void)
 	    cmocka_unit_test(test_what_is_not_certain),
 	    cmocka_unit_test(test_directory_counts_without_input),
 	    cmocka_unit_test(test_multi_prog),
+	    cmocka_unit_test(test_workflow_tools),
 	    cmocka_unit_test(test_generated_scripts),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
