@@ -301,8 +301,11 @@ static int drift_settle(struct ended_run *r, struct errbuf *errp)
 	return drift_act(r, &found, again == PROBE_AGAIN_PLANNED, errp);
 }
 
+/* Jobs of srun and salloc, and heterogeneous jobs, are observed without a key. */
 static bool is_followed(const struct job_comment *c)
 {
+	if (c && c->act == ACT_OBSERVE && !c->key[0])
+		return true;
 	return c && (c->act == ACT_TRACE || c->act == ACT_PREDICT || c->act == ACT_OBSERVE) && identity_key_valid(c->key);
 }
 
@@ -333,7 +336,7 @@ static struct later later_find(const struct cluster_snapshot *snap, const struct
 /* Every learner in its order: each uses the results of those before. All runs of the look are in the store before the last one. */
 static int run_learn(struct ended_run *r, struct later later, struct errbuf *errp)
 {
-	if (!strcmp(r->row->end_state, "CANCELLED") && r->row->elapsed_s <= 0) /* it never ran */
+	if (!r->row->key[0] || (!strcmp(r->row->end_state, "CANCELLED") && r->row->elapsed_s <= 0)) /* it never ran */
 		return 0;
 	if (trial_follow(r, errp) < 0 || drift_settle(r, errp) < 0 || drift_family_follow(r, errp) < 0 ||
 	    (!later.key && program_renew(r, errp) < 0))
@@ -533,6 +536,8 @@ static int prediction_trace_back(const struct daemon_env *env, struct store_run 
 static int run_meet(const struct daemon_env *env, struct store_run *run, const struct job_comment *c, int64_t now,
 		    struct errbuf *errp)
 {
+	if (!run->key[0])
+		return 0;
 	if (launch_follow(env, run, c, now, errp) < 0)
 		return -1;
 	if (run->act == ACT_TRACE && program_meet(env, run, now, errp) < 0)
@@ -570,7 +575,8 @@ static int job_follow(const struct daemon_env *env, const struct cluster_snapsho
 	if (known && run.end_state[0])
 		return 0;
 	if (!known && job->phase == CLUSTER_ENDED) {
-		rc = store_key_forgotten(env->store, job->ours->key, job->submit_time, errp);
+		rc = job->ours->key[0] ? store_key_forgotten(env->store, job->ours->key, job->submit_time, errp)
+				       : store_user_forgotten(env->store, job->uid, job->submit_time, errp);
 		if (rc)
 			return rc < 0 ? -1 : 0;
 	}

@@ -161,7 +161,7 @@ static int run_add(const struct store_run *r, void *arg)
 	struct store_program p;
 	json_t *o = run_json(r);
 
-	if (!r->end_state[0] || r->pred_s <= 0)
+	if (r->key[0] && (!r->end_state[0] || r->pred_s <= 0))
 		if (store_program_get(l->env->store, r->key, &p, NULL) == 1)
 			json_object_set_new(o, "program",
 					    json_pack("{s:s, s:o, s:I, s:I}", "state", program_state_name(p.state), "reason",
@@ -314,6 +314,8 @@ static int show_program(const struct answer_env *env, const struct store_run *r,
 	json_object_set_new(reply, "estimates", estimates);
 	json_object_set_new(reply, "probes", probes);
 	json_object_set_new(reply, "history", history);
+	if (!r->key[0])
+		return 0;
 	rc = store_lookup(env->store, r->key, &found, errp);
 	if (rc < 0 || store_runs_each(env->store, &f, history_add, history, errp) < 0)
 		return -1;
@@ -459,6 +461,10 @@ static json_t *answer_change(const struct answer_env *env, json_t *request, bool
 
 	if (run_of_request(env, request, &r, errp) < 0 || change_count(env, errp) < 0)
 		return NULL;
+	if (!r.key[0]) {
+		err_set(errp, "job %u has no predictions: only batch scripts are traced, not srun, salloc or heterogeneous jobs", r.jobid);
+		return NULL;
+	}
 	rc = forget ? store_key_forget(env->store, r.key, r.uid, env->now, errp) : program_retrace(env, &r, errp);
 	if (rc < 0)
 		return NULL;

@@ -236,6 +236,14 @@ int store_key_forgotten(struct store *s, const char *key, int64_t submit_time, s
 	return rc == 1 ? strtoll(when, NULL, 10) >= submit_time : rc;
 }
 
+int store_user_forgotten(struct store *s, uint32_t uid, int64_t submit_time, struct errbuf *err)
+{
+	char name[IDENTITY_KEY_LEN + 1];
+
+	snprintf(name, sizeof(name), STORE_FORGOTTEN_USER "%" PRIu32, uid);
+	return store_key_forgotten(s, name, submit_time, err);
+}
+
 int store_forgotten_prune(struct store *s, int64_t before, struct errbuf *err)
 {
 	sqlite3_stmt *st = store_prepare(s, "DELETE FROM meta WHERE name >= '" STORE_META_FORGOTTEN "' AND name < 'forgotten/'"

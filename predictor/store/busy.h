@@ -34,6 +34,7 @@ int store_busy_again(struct store *s, struct errbuf *err);
 int store_busy_family(struct store *s, const struct store_program *p, struct errbuf *err);
 #define STORE_META_LAYOUT    "layout."	  /* and the key: layout of the traced job (layout.h) */
 #define STORE_META_FORGOTTEN "forgotten." /* and the key: when */
+#define STORE_FORGOTTEN_USER "uid."	  /* and a uid, in place of a key */
 /*
  * Drop all that is known of one key of one user: program, estimates, probes and runs. Returns how many rows
  * went. Runs submitted before `now` stay forgotten: slurmctld remembers ended jobs for a while, and
@@ -42,6 +43,8 @@ int store_busy_family(struct store *s, const struct store_program *p, struct err
 int store_key_forget(struct store *s, const char *key, uint32_t uid, int64_t now, struct errbuf *err);
 /* Was this key forgotten at or after that time? 1, 0. */
 int store_key_forgotten(struct store *s, const char *key, int64_t submit_time, struct errbuf *err);
+/* The same of a job without a key: was its user forgotten? */
+int store_user_forgotten(struct store *s, uint32_t uid, int64_t submit_time, struct errbuf *err);
 /* Drop what store_key_forget noted before that time. */
 int store_forgotten_prune(struct store *s, int64_t before, struct errbuf *err);
 

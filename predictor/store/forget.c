@@ -9,9 +9,11 @@
 
 #define KEYS "(SELECT key FROM programs WHERE uid = ?1 UNION SELECT key FROM runs WHERE uid = ?1 AND key IS NOT NULL)"
 
+#define NOTES 2 /* statements that note what was forgotten */
 /* ?1 uid, ?2 now. Rows of runs and programs go last: the others are found by them. */
 static const char *const statements[] = {
 	"INSERT OR REPLACE INTO meta SELECT '" STORE_META_FORGOTTEN "' || lower(hex(key)), CAST(?2 AS TEXT) FROM " KEYS,
+	"INSERT OR REPLACE INTO meta VALUES('" STORE_META_FORGOTTEN STORE_FORGOTTEN_USER "' || ?1, CAST(?2 AS TEXT))",
 	"DELETE FROM families WHERE (family, kin) IN (SELECT family, kin FROM runs WHERE uid = ?1)",
 	"DELETE FROM models WHERE kin IN (SELECT kin FROM runs WHERE uid = ?1)",
 	"DELETE FROM points WHERE kin IN (SELECT kin FROM runs WHERE uid = ?1)",
@@ -49,7 +51,7 @@ static int run_all(struct store *s, uint32_t uid, int64_t now, struct errbuf *er
 		sqlite3_finalize(st);
 		if (n < 0)
 			return -1;
-		rows += i ? n : 0;
+		rows += i >= NOTES ? n : 0;
 	}
 	return rows;
 }

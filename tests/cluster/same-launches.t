@@ -84,4 +84,21 @@ for (
 	$testbed->run({as => 'root'}, 'scancel', $job);
 }
 
+# ---- jobs without a script that is understood: observed, and explained ----
+
+my $tell = 'echo $SLURM_JOB_ID; sleep 2';
+my %observed = (
+	srun => $testbed->run('srun', '-p', 'fast', '-n1', 'sh', '-c', $tell)->{out} =~ /^(\d+)$/m,
+	salloc => $testbed->run('salloc', '-p', 'fast', '-n1', 'sh', '-c', $tell)->{out} =~ /^(\d+)$/m,
+	heterogeneous => ($testbed->submit("#!/bin/sh\n#SBATCH -p fast -n1 -t 3\n#SBATCH hetjob\n#SBATCH -p slow -n1 -t 3\nsleep 2\n"))[0],
+);
+for my $kind (sort keys %observed) {
+	my $job = $observed{$kind};
+	ok($job, "$kind: a job runs") or next;
+	ok(wait_until(60, sub { (shown($job)->{job}{state} // '') eq 'COMPLETED' }), '... and its end is seen');
+	my $r = $testbed->run('precedent', 'explain', $job);
+	like($r->{out}, qr/^Nothing was predicted for job $job /m, '... explain answers') or diag $r->{err};
+	like($r->{out}, qr/^Trace: +none: only batch scripts are traced, not srun, salloc or heterogeneous jobs\.$/m, '... and says why');
+}
+
 done_testing();

@@ -4,9 +4,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
+#include "predictor/query/answer.h"
+#include "predictor/store/forget.h"
 #include "predictor/store/groups.h"
 #include "predictor/store/runs.h"
 #include "tests/unit/follow_world.h"
@@ -79,9 +83,61 @@ static void test_nothing_learned(void **state)
 	assert_int_equal(user_group().n, 1);
 }
 
+static char *ask(const char *verb, uint32_t job)
+{
+	const struct answer_env env = {.store = w->store, .conf = &w->conf, .admin = true, .now = w->now};
+	char request[96];
+
+	snprintf(request, sizeof(request), "{\"precedent\": 1, \"verb\": \"%s\", \"job\": %u}", verb, job);
+	return answer_make(&env, request, strlen(request));
+}
+
+/* Jobs of srun and salloc, and heterogeneous jobs, have no key: they are observed, and nothing is asked of programs. */
+static void test_without_key(void **state)
+{
+	static char text[COMMENT_TEXT_MAX];
+	struct cluster_job *j = job_of_groups(1);
+	struct job_comment c;
+	struct store_run r;
+	struct errbuf e;
+	char *reply;
+
+	(void)state;
+	assert_int_equal(comment_parse(j->admin_comment, &c), 0);
+	c.key[0] = c.family[0] = c.kin[0] = c.vars[0] = '\0';
+	assert_true(comment_format(&c, text, sizeof(text)) > 0);
+	j->admin_comment = text;
+	look();
+	reply = ask("show", 1);
+	assert_non_null(strstr(reply, "\"key\":\"\""));
+	free(reply);
+	job_run(j);
+	look();
+	job_end(j, "COMPLETED", 300);
+	look();
+	assert_int_equal(store_run_get(w->store, 1, &r, &e), 1);
+	assert_string_equal(r.key, "");
+	assert_string_equal(r.end_state, "COMPLETED");
+	assert_int_equal(user_group().n, 1); /* similar runs learn from it */
+	reply = ask("show", 1);
+	assert_non_null(strstr(reply, "\"source\":\"user\""));
+	assert_null(strstr(reply, "\"program\""));
+	free(reply);
+	reply = ask("retrace", 1);
+	assert_non_null(strstr(reply, "\"error\":\"job 1 has no predictions: only batch scripts are traced"));
+	free(reply);
+	reply = ask("jobs", 0);
+	assert_non_null(strstr(reply, "\"job\":1"));
+	free(reply);
+	/* Its user is forgotten while slurmctld still has the job. */
+	assert_true(store_user_forget(w->store, r.uid, w->now, &e) > 0);
+	look();
+	assert_int_equal(store_run_get(w->store, 1, &r, &e), 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(test_ends), T(test_nothing_learned)};
+	const struct CMUnitTest tests[] = {T(test_ends), T(test_nothing_learned), T(test_without_key)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
