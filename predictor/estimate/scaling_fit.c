@@ -144,9 +144,10 @@ static void computed_take(struct fit *f, const struct scaling_point *from, struc
 }
 
 /*
- * Takes computed points behind the runs, at the level of the runs. Returns their relative error. This is the spread of their ratios to
- * runs, or the error that their model claims if that is larger, because the model has learnt from these runs. Takes no point, and
- * returns 0, if fewer than SCALING_POINTS_MIN runs have a point or if the error is above SCALING_ERROR_MAX.
+ * Takes computed points behind the runs, at the level of the runs. Returns their relative error. The spread of their ratios to runs is
+ * too small, because the model has learnt from these runs. The error that the model claims is too large: of three runs, each is left
+ * out once, and two remain. So the geometric mean counts, but at least the spread (doc/evaluation/models.md, inputs that never ran).
+ * Takes no point, and returns 0, if fewer than SCALING_POINTS_MIN runs have a point or if the error is above SCALING_ERROR_MAX.
  */
 static double computed_gather(const struct scaling_point *points, size_t n, struct fit *f)
 {
@@ -159,7 +160,8 @@ static double computed_gather(const struct scaling_point *points, size_t n, stru
 		level = median(c.ratio, c.n_same);
 		for (unsigned i = 0; i < c.n_same; i++)
 			error += pow(c.ratio[i] - level, 2);
-		error = fmax(fmax(sqrt(error / (c.n_same - 1)), sqrt(c.claim / c.n_same)), NOISE);
+		error = fmax(sqrt(error / (c.n_same - 1)), NOISE);
+		error = fmax(error, sqrt(error * sqrt(c.claim / c.n_same)));
 		for (unsigned i = f->n_ran; i < f->n; i++) {
 			f->p[i].y *= exp(level);
 			f->p[i].weight = sqrt(fmin(1, (double)f->n_ran / c.n));

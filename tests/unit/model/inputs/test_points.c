@@ -142,5 +142,6 @@ int main(void)
 		cmocka_unit_test(test_odd_inputs),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, traces_make, traces_remove);
 }

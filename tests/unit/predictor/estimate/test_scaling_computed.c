@@ -141,8 +141,31 @@ static void test_refused(void **state)
 	assert_int_equal(fit(&why), -1);
 	assert_non_null(strstr(why.text, "5 are needed"));
 	runs_make(0);
-	points_make(1, 0, 1.5);
+	points_make(1, 0, 1000);
 	assert_int_equal(fit(&why), -1);
+}
+
+/* The more a model claims to be off, and the more points differ from runs, the wider the interval. */
+static void test_width(void **state)
+{
+	const double claims[] = {0.01, 0.2, 1, 5};
+	double before = 0;
+	struct errbuf why;
+	struct estimate e;
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(claims) / sizeof(claims[0]); i++) {
+		runs_make(0);
+		points_make(1, 0, i < 4 ? claims[i] : 0);
+		if (i >= 4)
+			points[1].seconds *= 1 + 0.03 * (double)(i - 3);
+		assert_int_equal(fit(&why), 0);
+		if (i == 4)
+			before = 0;
+		assert_int_equal(ask(4, 370, 2000, &e, &why), 0);
+		assert_true(e.hi_s - e.lo_s >= before);
+		before = e.hi_s - e.lo_s;
+	}
 }
 
 /* Numbers that no model computes. */
@@ -221,8 +244,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_part_of_the_law), cmocka_unit_test(test_coverage), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_width),
 		cmocka_unit_test(test_hostile),		cmocka_unit_test(test_bounds),	 cmocka_unit_test(test_runs_decide),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
