@@ -10,6 +10,7 @@
 
 #include "common/array.h"
 #include "common/hash_table.h"
+#include "skelgen/pieces/open_receives.h"
 #include "trace/functions.h"
 
 /* Messages of MPI_Mprobe have slots of their own, which are numbered behind those of requests. */
@@ -171,6 +172,24 @@ static void slots_of(const struct trace_defs *d, uint32_t sym, struct call_role 
 		object_of(r, ROLE_PERSISTENT, TRACE_NULL, r->ends[0]);
 }
 
+/* Does a receive of this rank take messages of several envelopes? */
+static bool wildcards(const struct trace_defs *d)
+{
+	for (uint32_t s = 0; s < d->sigs.n; s++)
+		if (sig_scalar(d, s, TK_SRC, 0) == TRACE_ANY_SOURCE || sig_scalar(d, s, TK_TAG, 0) == TRACE_ANY_TAG)
+			return true;
+	return false;
+}
+
+/* With wildcards, all receives on a communicator may compete for a message. */
+static void envelope_of(const struct trace_defs *d, uint32_t sym, bool wild, struct call_role *r)
+{
+	int64_t src = sig_scalar(d, sym, TK_SRC, INT64_MIN), comm = sig_scalar(d, sym, TK_COMM, TRACE_NULL);
+
+	if (trace_fn[d->sigs.sig[sym].fn].cls == TC_IRECV && src != INT64_MIN && comm >= 0)
+		r->envelope = mix((uint64_t)comm, wild ? 0 : mix((uint64_t)src, (uint64_t)sig_scalar(d, sym, TK_TAG, 0))) | 1;
+}
+
 static int role_of(const struct trace_defs *d, uint32_t sym, struct call_role *r, int64_t *single, struct errbuf *err)
 {
 	const struct trace_fn_info *f = &trace_fn[d->sigs.sig[sym].fn];
@@ -211,6 +230,8 @@ static int counters_build(const struct trace_defs *d, uint32_t rank, struct call
 
 int call_roles_build(const struct trace_defs *d, uint32_t rank, struct call_roles *out, struct errbuf *err)
 {
+	bool wild = wildcards(d);
+
 	*out = (struct call_roles){.n = d->sigs.n};
 	out->role = calloc(out->n + 1u, sizeof *out->role);
 	out->value = calloc(out->n + 1u, sizeof *out->value);
@@ -219,6 +240,7 @@ int call_roles_build(const struct trace_defs *d, uint32_t rank, struct call_role
 		return err_set(err, "no memory for %u kinds of calls", d->sigs.n);
 	}
 	for (uint32_t s = 0; s < out->n; s++) {
+		envelope_of(d, s, wild, &out->role[s]);
 		if (role_of(d, s, &out->role[s], &out->value[s], err) == 0)
 			continue;
 		call_roles_free(out);
@@ -248,12 +270,20 @@ struct slots {
 	uint32_t cap;
 };
 
+/* Persistent receives by slot: the envelope and a hash of the call that made it; zero: another request. */
+struct persistents {
+	struct open_receive *of;
+	uint32_t cap;
+};
+
 struct walk {
 	const struct call_roles *roles;
 	const struct walk_listener *l;
 	struct slots slot, message;
 	uint64_t *count; /* by counter */
 	uint64_t open;   /* epochs */
+	struct open_receives receives; /* if a cut may have them open */
+	struct persistents persistent;
 	struct hash_table fences; /* open ones, by hash */
 	bool no_memory;
 };
@@ -275,12 +305,16 @@ static uint64_t *slot_at(struct walk *w, int64_t slot)
 	return &s->since[slot];
 }
 
-static void slot_open(struct walk *w, int64_t slot, uint64_t event)
+/* receive: that is posted, or NULL. */
+static void slot_open(struct walk *w, int64_t slot, uint64_t event, const struct open_receive *receive)
 {
 	uint64_t *at = slot_at(w, slot);
 
-	if (at != NULL)
-		*at = event;
+	if (at == NULL)
+		return;
+	*at = event;
+	if (receive != NULL)
+		w->no_memory |= open_receives_add(&w->receives, receive) != 0;
 }
 
 static void slot_close(struct walk *w, int64_t slot, uint64_t event)
@@ -289,7 +323,7 @@ static void slot_close(struct walk *w, int64_t slot, uint64_t event)
 
 	if (at == NULL || *at == NOT_OPEN)
 		return;
-	if (*at != event)
+	if (!open_receives_remove(&w->receives, slot) && *at != event)
 		w->l->pair(w->l->arg, *at, event);
 	*at = NOT_OPEN;
 }
@@ -305,14 +339,41 @@ static bool fence_again(struct walk *w, uint64_t epoch)
 	return false;
 }
 
-static void step(struct walk *w, uint64_t event, const struct call_role *r)
+static void persistent_make(struct walk *w, uint32_t sym, const struct call_role *r)
 {
+	struct persistents *p = &w->persistent;
+	uint32_t before = p->cap;
+
+	if (r->object != ROLE_PERSISTENT || r->makes < 0)
+		return;
+	if (ARRAY_ROOM(p->of, p->cap, (size_t)r->makes + 1) != 0) {
+		w->no_memory = true;
+		return;
+	}
+	if (p->cap > before)
+		memset(p->of + before, 0, (p->cap - before) * sizeof *p->of);
+	p->of[r->makes] = (struct open_receive){r->makes, r->envelope, mix(sym, (uint64_t)r->makes)};
+}
+
+static void start(struct walk *w, int64_t slot, uint64_t event)
+{
+	bool receive = w->roles->open_receives && slot >= 0 && slot < w->persistent.cap && w->persistent.of[slot].envelope != 0;
+
+	slot_open(w, slot, event, receive ? &w->persistent.of[slot] : NULL);
+}
+
+static void step(struct walk *w, uint64_t event, uint32_t sym)
+{
+	const struct call_role *r = &w->roles->role[sym];
+	const struct open_receive receive = {r->slot, r->envelope, mix(sym, (uint64_t)r->slot)};
+
 	for (uint32_t i = 0; i < r->n_ends; i++)
 		slot_close(w, r->ends[i], event);
 	for (uint32_t i = 0; i < r->n_starts; i++)
-		slot_open(w, r->starts[i], event);
+		start(w, r->starts[i], event);
 	if (r->slot >= 0)
-		slot_open(w, r->slot, event);
+		slot_open(w, r->slot, event, w->roles->open_receives && r->envelope != 0 ? &receive : NULL);
+	persistent_make(w, sym, r);
 	if (r->collective != 0)
 		w->l->collective(w->l->arg, event, r, w->count[r->counter]++);
 	if (r->epoch != 0 && (r->opens != 0 || !fence_again(w, r->epoch)))
@@ -329,12 +390,14 @@ int rank_walk(const struct trace_rank *rank, const struct call_roles *roles, con
 	folded_begin(&it, &rank->events);
 	for (uint64_t e = 0; !w.no_memory && folded_next(&it, &sym); e++) {
 		if (l->before != NULL)
-			l->before(l->arg, e, w.open);
-		step(&w, e, &roles->role[sym]);
+			l->before(l->arg, e, w.open + open_receives_state(&w.receives));
+		step(&w, e, sym);
 	}
 	free(w.count);
 	free(w.slot.since);
 	free(w.message.since);
+	free(w.persistent.of);
+	open_receives_free(&w.receives);
 	hash_table_free(&w.fences);
 	return w.no_memory ? err_set(err, "no memory to follow the calls of a rank") : 0;
 }

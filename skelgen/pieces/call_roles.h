@@ -21,6 +21,7 @@ struct call_role {
 	int64_t slot;          /* request or message that the call leaves open; -1: none */
 	const int64_t *starts, *ends; /* requests that it starts again, and completes or frees */
 	uint32_t n_starts, n_ends;
+	uint64_t envelope;     /* of the receive that the call posts or makes persistent; 0: another call */
 	uint64_t collective;   /* hash of the communicator on which it is collective; 0: none, or no others are in it */
 	int64_t weight;        /* of this rank; the weights of all that take part add up to 0 */
 	uint32_t counter;      /* of calls on this communicator: an index below n_counter */
@@ -31,6 +32,7 @@ struct call_role {
 struct call_roles {
 	uint32_t n, n_counter;
 	struct call_role *role; /* by symbol */
+	bool open_receives;     /* a cut may have receives open: rank_walk() tells them as epochs, and not as pairs */
 	int64_t *value;         /* single slots of `ends` */
 };
 

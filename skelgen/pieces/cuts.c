@@ -12,12 +12,14 @@
 #include <xxhash.h>
 
 #include "common/array.h"
+#include "common/hash_table.h"
 #include "trace/clock/clock.h"
 #include "trace/messages/messages.h"
 
 #define PAIRS_MOST  (4u << 20) /* that are kept: 64 MiB */
 #define REACH_LEAST 16         /* calls of a rank that a cut may be moved over */
 #define REACH_MOST  65536
+#define STATES_MOST 65536      /* that are counted: of a rank with more, none is usual */
 #define FAR         INT32_MAX  /* a place that no cut is moved to */
 
 /* Two calls that belong together, relative to the cut's first places. */
@@ -33,10 +35,17 @@ struct part {
 	int32_t event;
 };
 
+/* A place where a rank has its usual receives and epochs open, relative to the cut's first place. */
+struct usual {
+	uint32_t rank;
+	int32_t event;
+};
+
 struct near_cut {
 	struct parted *pair;
 	struct part *part;
-	uint32_t n_pair, cap_pair, n_part, cap_part;
+	struct usual *usual; /* by rank, rising; only if receives may be open */
+	uint32_t n_pair, cap_pair, n_part, cap_part, n_usual, cap_usual;
 	bool dropped;
 };
 
@@ -46,6 +55,8 @@ struct finder {
 	struct near_cut *near;
 	uint64_t kept, reach;
 	uint32_t rank; /* that is walked */
+	uint64_t open; /* its usual receives and epochs */
+	bool open_receives;
 	bool no_memory;
 };
 
@@ -195,6 +206,108 @@ static int own_message(const struct trace_message *m, void *arg)
 	return 0;
 }
 
+/* ---- receives that are open ---- */
+
+/* How often a rank had what open before a call. */
+struct states {
+	uint64_t *open;
+	uint32_t n, cap, *times, cap_times;
+	struct hash_table at;
+	bool no_memory;
+};
+
+static void state_count(void *arg, uint64_t event, uint64_t open)
+{
+	struct states *s = arg;
+	uint32_t at, i;
+
+	(void)event;
+	HASH_TABLE_FOR_EACH(&s->at, open, at, i)
+		if (s->open[i] == open) {
+			s->times[i]++;
+			return;
+		}
+	if (s->n == STATES_MOST)
+		return;
+	if (ARRAY_ROOM(s->open, s->cap, s->n + 1) != 0 || ARRAY_ROOM(s->times, s->cap_times, s->n + 1) != 0 ||
+	    hash_table_add(&s->at, open, s->n) != 0) {
+		s->no_memory = true;
+		return;
+	}
+	s->open[s->n] = open;
+	s->times[s->n++] = 1;
+}
+
+static void no_pair(void *arg, uint64_t first, uint64_t last)
+{
+	(void)arg;
+	(void)first;
+	(void)last;
+}
+
+static void no_part(void *arg, uint64_t event, const struct call_role *r, uint64_t count)
+{
+	(void)arg;
+	(void)event;
+	(void)r;
+	(void)count;
+}
+
+/* What the rank has open before most of its calls. */
+static int usual_find(struct finder *f, const struct call_roles *roles, struct errbuf *err)
+{
+	struct states s = {.n = 0};
+	const struct walk_listener l = {&s, no_pair, no_part, state_count};
+	int rv = rank_walk(trace_get_rank(f->t, f->rank), roles, &l, err);
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < s.n; i++)
+		if (s.times[i] > most) {
+			most = s.times[i];
+			f->open = s.open[i];
+		}
+	free(s.open);
+	free(s.times);
+	hash_table_free(&s.at);
+	return rv == 0 && s.no_memory ? err_set(err, "no memory to cut the run") : rv;
+}
+
+static void usual_keep(void *arg, uint64_t event, uint64_t open)
+{
+	struct finder *f = arg;
+	uint32_t first, end;
+
+	if (open != f->open)
+		return;
+	cuts_near(f, f->rank, event, false, &first, &end);
+	for (uint32_t k = first; k < end; k++) {
+		struct near_cut *c = &f->near[k];
+
+		if (ARRAY_ROOM(c->usual, c->cap_usual, c->n_usual + 1) != 0)
+			f->no_memory = true;
+		else
+			c->usual[c->n_usual++] = (struct usual){f->rank, relative(f, k, f->rank, event)};
+	}
+}
+
+/* Move the cut of each rank to the next place where the usual is open. Returns whether it moved. */
+static bool usual_draw(const struct near_cut *c, uint32_t n_ranks, int32_t *moved)
+{
+	bool changed = false;
+	uint32_t i = 0;
+
+	for (uint32_t r = 0; r < n_ranks; r++) {
+		int32_t to = FAR;
+
+		for (; i < c->n_usual && c->usual[i].rank == r; i++)
+			if (to == FAR && c->usual[i].event >= moved[r])
+				to = c->usual[i].event;
+		changed |= to != moved[r];
+		moved[r] = to;
+	}
+	return changed;
+}
+
 /* ---- moving a cut ---- */
 
 static int by_key(const void *a, const void *b)
@@ -264,6 +377,7 @@ static void cut_move(struct finder *f, uint32_t cut, int32_t *moved)
 		qsort(c->part, c->n_part, sizeof *c->part, by_key);
 	while (!c->dropped && changed) {
 		changed = draw_once(c, moved);
+		changed |= f->open_receives && usual_draw(c, f->cuts->n_ranks, moved);
 		c->dropped |= !within_reach(f, moved);
 	}
 	for (uint32_t r = 0; !c->dropped && r < f->cuts->n_ranks; r++)
@@ -392,11 +506,12 @@ static int prove(struct finder *f, const struct call_roles *roles, bool *drop, s
 
 static int near_collect(struct finder *f, const struct call_roles *roles, struct errbuf *err)
 {
-	const struct walk_listener l = {f, own_pair, own_part, NULL};
+	const struct walk_listener l = {f, own_pair, own_part, f->open_receives ? usual_keep : NULL};
 	struct trace_messages_report report;
 
 	for (f->rank = 0; f->rank < f->cuts->n_ranks; f->rank++)
-		if (rank_walk(trace_get_rank(f->t, f->rank), &roles[f->rank], &l, err) != 0)
+		if ((f->open_receives && usual_find(f, &roles[f->rank], err) != 0) ||
+		    rank_walk(trace_get_rank(f->t, f->rank), &roles[f->rank], &l, err) != 0)
 			return -1;
 	if (trace_messages(f->t, own_message, f, &report, err) != 0)
 		return -1;
@@ -435,6 +550,7 @@ int cuts_find(const struct trace *t, const struct call_roles *roles, const uint6
 	struct finder f = {.t = t, .cuts = out, .near = calloc(n + 1u, sizeof *f.near)};
 	int rv;
 
+	f.open_receives = n_ranks > 0 && roles[0].open_receives;
 	*out = (struct cuts){.n = n, .n_ranks = n_ranks, .at = calloc((size_t)n * n_ranks + 1, sizeof *out->at)};
 	/* A call is part of about two pairs. */
 	f.reach = PAIRS_MOST / 2 / ((uint64_t)n * n_ranks + 1);
@@ -443,6 +559,7 @@ int cuts_find(const struct trace *t, const struct call_roles *roles, const uint6
 	for (uint32_t k = 0; f.near != NULL && k < n; k++) {
 		free(f.near[k].pair);
 		free(f.near[k].part);
+		free(f.near[k].usual);
 	}
 	free(f.near);
 	if (rv != 0)

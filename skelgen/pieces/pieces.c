@@ -16,14 +16,15 @@
 #include "trace/cpu_time/run_own.h"
 
 #define PIECES_WANTED 40   /* enough for an interval from the differences of 8 kinds' pieces */
+#define FEW           4    /* times fewer cuts than moments: receives may be open all the time */
 #define MOMENTS_MOST  2000 /* at which the run is cut */
 #define REST          2    /* pieces: longer segments are what is between windows; rests are at least four pieces long */
 #define WINDOWS       500  /* of pieces in a run that is too long to cut all of it into pieces */
 
 /* ---- cutting ---- */
 
-/* The time in which all ranks are between MPI_Init and MPI_Finalize, on the common time line. */
-static int time_shared(const struct trace *t, double *begin, double *end, struct errbuf *err)
+/* The time in which all ranks are between MPI_Init and MPI_Finalize, on the common time line, and when the last one ends. */
+static int time_shared(const struct trace *t, double *begin, double *end, double *last, struct errbuf *err)
 {
 	struct trace_clock *clock = trace_clock_create(t, err);
 
@@ -31,11 +32,14 @@ static int time_shared(const struct trace *t, double *begin, double *end, struct
 		return -1;
 	*begin = 0;
 	*end = INFINITY;
+	*last = 0;
 	for (uint32_t r = 0; r < trace_n_ranks(t); r++) {
 		const struct trace_proc *p = &trace_get_rank(t, r)->defs.proc;
+		double ends = (double)trace_clock_ns(clock, r, (uint64_t)((double)p->end_ticks * p->ns_per_tick));
 
 		*begin = fmax(*begin, (double)trace_clock_ns(clock, r, 0));
-		*end = fmin(*end, (double)trace_clock_ns(clock, r, (uint64_t)((double)p->end_ticks * p->ns_per_tick)));
+		*end = fmin(*end, ends);
+		*last = fmax(*last, ends);
 	}
 	trace_clock_destroy(clock);
 	return 0;
@@ -83,19 +87,43 @@ static double piece_length(const struct survey *s, double seconds, double run_ns
 	return fmin(seconds * 1e9, run_ns * PIECES_CALLS_MOST / fmax(1, events)) / PIECES_WANTED;
 }
 
+/* Cut where receives are open, if more cuts are found so. The cuts go on where some ranks have ended: a rank with open receives
+ * waits for the last one. */
+static int cut_open(struct survey *s, double begin, double last, uint64_t *moment, struct errbuf *err)
+{
+	double rest_ns = s->rest_ns;
+	uint32_t n = moments_lay(begin, last, s, moment);
+	struct cuts open;
+
+	for (uint32_t r = 0; r < s->n_ranks; r++)
+		s->roles[r].open_receives = true;
+	if (cuts_find(s->trace, s->roles, moment, n, &open, err) != 0)
+		return -1;
+	if (open.n > s->cuts.n) {
+		cuts_free(&s->cuts);
+		s->cuts = open;
+	} else {
+		cuts_free(&open);
+		s->rest_ns = rest_ns;
+	}
+	return 0;
+}
+
 static int cut(struct survey *s, double seconds, struct errbuf *err)
 {
 	uint64_t *moment = calloc(MOMENTS_MOST + 1, sizeof *moment);
-	double begin, end;
+	double begin, end, last;
 	uint32_t n;
 	int rv = -1;
 
 	if (moment == NULL)
 		err_set(err, "no memory to cut the run");
-	else if (roles_build(s, err) == 0 && time_shared(s->trace, &begin, &end, err) == 0) {
+	else if (roles_build(s, err) == 0 && time_shared(s->trace, &begin, &end, &last, err) == 0) {
 		s->piece_ns = piece_length(s, seconds, end - begin);
 		n = end > begin ? moments_lay(begin, end, s, moment) : 0;
 		rv = cuts_find(s->trace, s->roles, moment, n, &s->cuts, err);
+		if (rv == 0 && n > 0 && s->cuts.n < n / FEW && s->cuts.n < PIECES_WANTED)
+			rv = cut_open(s, begin, last, moment, err);
 	}
 	free(moment);
 	return rv;
@@ -195,7 +223,7 @@ int pieces_choose(struct survey *s, double seconds, uint64_t events, struct piec
 	}
 	/* Ranks that share a processor take longer than each for itself. */
 	n = segments_choose(&s->segments, seconds / fmax(1, place.crowd), events, chosen);
-	if (s->cuts.open) { /* epochs that are open at every cut are opened and closed by these */
+	if (s->cuts.open) { /* what is open at every cut is opened and closed by these */
 		n += !chosen[0] + !chosen[s->segments.n - 1];
 		chosen[0] = chosen[s->segments.n - 1] = true;
 	}

@@ -38,8 +38,8 @@ struct pieces {
 
 #define PIECES_CALLS_MOST (1u << 19) /* of an excerpt: a tree of them takes up to 4 s and 150 MB */
 
-/* Cut the run for pieces of about a fortieth of `seconds`, and of about a fortieth of PIECES_CALLS_MOST calls where that is less. Returns
- * 0; 1 if it has fewer than two cuts; -1 with the reason. */
+/* Cut the run for pieces of about a fortieth of `seconds`, or of PIECES_CALLS_MOST calls where that is less. Returns 0; 1 if it
+ * has fewer than two cuts; -1 with the reason. */
 int survey_make(const struct trace *t, double seconds, struct survey *out, struct errbuf *err);
 void survey_free(struct survey *s);
 

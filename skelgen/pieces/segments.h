@@ -38,9 +38,9 @@ int segments_measure(const struct trace *t, const struct cuts *cuts, double rest
 void segments_free(struct segments *s);
 
 /*
- * Chooses the segments that run: of every kind, evenly spread over the segments of the kind, and no rests. They take about `seconds` and have at
- * most `events` calls. chosen[] is by segment. Returns their number. Where a segment of each kind is too much, like kinds
- * become one.
+ * Chooses the segments that run: of every kind, evenly spread over the segments of the kind, and no rests. They take about
+ * `seconds` and have at most `events` calls. chosen[] is by segment. Returns their number. Where a segment of each kind is too
+ * much, like kinds become one.
  * Source: stratified sampling with systematic selection, Cochran, "Sampling techniques", 1977, chapters 5 and 8.
  */
 uint32_t segments_choose(struct segments *s, double seconds, uint64_t events, bool *chosen);

@@ -9,6 +9,8 @@
  *     fetch   tasks are taken from a counter in a window, with get and accumulate of data
  *     some    rank 0 takes answers in the order in which they come (MPI_Waitsome)
  *     branch  branch and bound: a task gives birth to 0 to 3 others
+ *     ahead   steps that post the receive of the next step before they wait for their own
+ *     posted  rank 0 has four receives from any rank open all the time, and answers each message
  *     teams   steps with communicators that some ranks are not in, and others that some ranks free and others keep
  * WORK: operations of a unit of computation, about 20 us. Rank 0 prints one line with a sum that does not depend on the
  * order of messages. Needs two ranks.
@@ -18,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_TASK = 1, TAG_STOP, TAG_ANSWER, TAG_HALO, TAG_PIVOT, MESSAGE_MAX = 65536 };
+enum { TAG_TASK = 1, TAG_STOP, TAG_ANSWER, TAG_HALO, TAG_NEXT, TAG_PIVOT, MESSAGE_MAX = 65536 };
 
 static int rank, size, unit = 20000;
 static double sum, given, got;
@@ -101,6 +103,26 @@ static void teams(unsigned n)
 	MPI_Group_free(&all);
 }
 
+static void ahead(unsigned n)
+{
+	MPI_Request r[2], s;
+
+	MPI_Irecv(in[0], 512, MPI_BYTE, (rank + size - 1) % size, TAG_HALO, MPI_COMM_WORLD, &r[0]);
+	for (unsigned t = 0; t < n; t++) {
+		int next = (int)(t + 1) % 2;
+
+		if (t + 1 < n)
+			MPI_Irecv(in[next], 512, MPI_BYTE, (rank + size - 1) % size, TAG_HALO + next, MPI_COMM_WORLD, &r[next]);
+		for (unsigned i = random_of(t, 5) % 6; i > 0; i--) {
+			work(1 + random_of(t, i) % 4);
+			reduce();
+		}
+		MPI_Isend(out[0], 512, MPI_BYTE, (rank + 1) % size, TAG_HALO + (int)t % 2, MPI_COMM_WORLD, &s);
+		MPI_Wait(&r[t % 2], MPI_STATUS_IGNORE);
+		MPI_Wait(&s, MPI_STATUS_IGNORE);
+	}
+}
+
 static void solver(unsigned n)
 {
 	for (unsigned t = 0; t < n; t++) {
@@ -160,6 +182,36 @@ static void refine(unsigned n)
 static unsigned task_units(unsigned task)
 {
 	return 5 + random_of(task, 17) % 40;
+}
+
+static void posted(unsigned n)
+{
+	enum { OPEN = 4 };
+	MPI_Request r[OPEN];
+	double answer[OPEN];
+	MPI_Status s;
+	int all = (size - 1) * (int)n;
+
+	for (int i = 0; rank == 0 && i < OPEN; i++)
+		MPI_Irecv(&answer[i], 1, MPI_DOUBLE, MPI_ANY_SOURCE, TAG_ANSWER, MPI_COMM_WORLD, &r[i]);
+	for (int k = 0; rank == 0 && k < all; k++) {
+		int at = k % OPEN;
+
+		MPI_Wait(&r[at], &s);
+		sum += answer[at];
+		MPI_Irecv(&answer[at], 1, MPI_DOUBLE, MPI_ANY_SOURCE, TAG_ANSWER, MPI_COMM_WORLD, &r[at]);
+		MPI_Send(&given, 1, MPI_DOUBLE, s.MPI_SOURCE, TAG_TASK, MPI_COMM_WORLD);
+	}
+	for (int i = 0; rank == 0 && i < OPEN; i++) {
+		MPI_Cancel(&r[i]);
+		MPI_Wait(&r[i], MPI_STATUS_IGNORE);
+	}
+	for (unsigned k = 0; rank > 0 && k < n; k++) {
+		given = k;
+		work(task_units(k * 64 + (unsigned)rank));
+		MPI_Send(&given, 1, MPI_DOUBLE, 0, TAG_ANSWER, MPI_COMM_WORLD);
+		MPI_Recv(&got, 1, MPI_DOUBLE, 0, TAG_TASK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	}
 }
 
 static void worker(void)
@@ -292,6 +344,10 @@ int main(int argc, char **argv)
 		steps(n);
 	else if (strcmp(kind, "teams") == 0)
 		teams(n);
+	else if (strcmp(kind, "ahead") == 0)
+		ahead(n);
+	else if (strcmp(kind, "posted") == 0)
+		posted(n);
 	else if (strcmp(kind, "solver") == 0)
 		solver(n);
 	else if (strcmp(kind, "panels") == 0)

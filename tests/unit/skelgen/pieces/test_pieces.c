@@ -157,6 +157,144 @@ static void assert_excerpt(const struct fixture *f, double share)
 	assert_true(sum <= 1.5 * share * all || f->p.n <= f->p.n_kind);
 }
 
+/* ---- messages of an excerpt ---- */
+
+struct link {
+	uint32_t src, dst;
+	uint64_t send, recv; /* calls of the run */
+};
+
+struct links {
+	struct link *at;
+	uint32_t n, cap;
+	uint64_t **run; /* NULL, or by rank and call of the excerpt: the call of the run, UINT64_MAX of a border */
+};
+
+static int link_add(const struct trace_message *m, void *arg)
+{
+	struct links *l = arg;
+	struct link k = {m->src, m->dst, m->send_event, m->recv_event};
+
+	if (l->run != NULL) {
+		k.send = l->run[m->src][m->send_event];
+		k.recv = l->run[m->dst][m->recv_event];
+	}
+	if (l->n == l->cap)
+		assert_non_null(l->at = realloc(l->at, (l->cap = 2 * l->cap + 64) * sizeof *l->at));
+	l->at[l->n++] = k;
+	return 0;
+}
+
+static int compare_links(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct link));
+}
+
+static uint64_t *calls_of_run(const struct fixture *f, uint32_t rank)
+{
+	const struct trace_rank *k = trace_get_rank(f->excerpt, rank);
+	uint64_t *run = malloc(k->events.length * sizeof *run), at = 0;
+	struct folded_iter it;
+	uint32_t sym;
+	bool inside = false;
+
+	assert_non_null(run);
+	folded_begin(&it, &k->events);
+	for (uint64_t e = 0; folded_next(&it, &sym); e++) {
+		int64_t b = border(&k->defs, sym);
+
+		run[e] = b < 0 && inside ? at++ : UINT64_MAX;
+		if (b < 0)
+			continue;
+		inside = b < f->p.n;
+		if (inside)
+			at = f->p.segment[b] > 0 ? segment_end(f, f->p.segment[b] - 1, rank) : 1;
+	}
+	return run;
+}
+
+/* Each receive of the excerpt gets the message that it got in the run. */
+static void assert_same_messages(const struct fixture *f)
+{
+	struct links whole = {.n = 0}, part = {.run = calloc(f->v.n_ranks, sizeof *part.run)};
+	struct trace_messages_report report;
+	struct errbuf err;
+
+	assert_non_null(part.run);
+	for (uint32_t r = 0; r < f->v.n_ranks; r++)
+		part.run[r] = calls_of_run(f, r);
+	assert_int_equal(trace_messages(f->t, link_add, &whole, &report, &err), 0);
+	assert_int_equal(trace_messages(f->excerpt, link_add, &part, &report, &err), 0);
+	assert_int_equal(report.unmatched_sends + report.unmatched_receives, 0);
+	assert_true(part.n > 0);
+	qsort(whole.at, whole.n, sizeof *whole.at, compare_links);
+	for (uint32_t i = 0; i < part.n; i++)
+		assert_non_null(bsearch(&part.at[i], whole.at, whole.n, sizeof *whole.at, compare_links));
+	for (uint32_t r = 0; r < f->v.n_ranks; r++)
+		free(part.run[r]);
+	free(part.run);
+	free(part.at);
+	free(whole.at);
+}
+
+/* Steps of different length that post the receive of the next step before they wait for their own. */
+static struct syn *ahead(uint32_t n_ranks, uint32_t steps, uint64_t seed)
+{
+	struct syn *s = syn_create(n_ranks);
+
+	syn_begin(s);
+	for (uint32_t t = 0; t < steps; t++) {
+		int64_t now = t % 2, next = (t + 1) % 2;
+		uint32_t inner = (uint32_t)(syn_random(&seed) % 5);
+
+		for (uint32_t r = 0; r < n_ranks; r++) {
+			uint32_t left = (r + n_ranks - 1) % n_ranks;
+
+			if (t == 0)
+				syn_call(s, r, "MPI_Irecv", 10, SYN(.src = left, .tag = now, .count = 5, .req = now));
+			if (t + 1 < steps)
+				syn_call(s, r, "MPI_Irecv", 11, SYN(.src = left, .tag = next, .count = 5, .req = next));
+			for (uint32_t i = 0; i < inner; i++)
+				syn_call(s, r, "MPI_Allreduce", 12, SYN(.count = 1));
+			syn_call(s, r, "MPI_Isend", 13, SYN(.dst = (r + 1) % n_ranks, .tag = now, .count = 5, .req = 2));
+			syn_call(s, r, "MPI_Wait", 14, SYN(.reqs = (const int64_t[]){now}, .n_reqs = 1));
+			syn_call(s, r, "MPI_Wait", 15, SYN(.reqs = (const int64_t[]){2}, .n_reqs = 1));
+		}
+	}
+	syn_end(s);
+	return s;
+}
+
+/* Rank 0 has three receives from any rank open all the time. */
+static struct syn *posted(uint32_t n_ranks, uint32_t tasks, uint64_t seed)
+{
+	struct syn *s = syn_create(n_ranks);
+	uint64_t *now = calloc(n_ranks, sizeof *now); /* a call takes 1500 ns */
+
+	assert_non_null(now);
+	syn_begin(s);
+	for (int64_t slot = 0; slot < 3; slot++)
+		syn_call(s, 0, "MPI_Irecv", 10, SYN(.src = TRACE_ANY_SOURCE, .count = 2, .req = slot));
+	for (uint32_t k = 0; k < tasks; k++) {
+		uint32_t w = 1 + (uint32_t)(syn_random(&seed) % (n_ranks - 1));
+		int64_t from = w, tag = 0, slot = k % 3;
+
+		uint64_t waits = now[0] > now[w] ? now[0] - now[w] : 0;
+
+		syn_call(s, w, "MPI_Send", 20, SYN(.dst = 0, .count = 2, .gap_ns = 1000 + waits));
+		now[w] += waits + 3000;
+		now[0] += 4500;
+		syn_call(s, 0, "MPI_Waitall", 11, SYN(.reqs = &slot, .n_reqs = 1, .asrcs = &from, .atags = &tag));
+		if (k + 3 < tasks)
+			syn_call(s, 0, "MPI_Irecv", 12, SYN(.src = TRACE_ANY_SOURCE, .count = 2, .req = slot));
+		syn_call(s, 0, "MPI_Send", 13, SYN(.dst = w, .count = 1 + (int64_t)(syn_random(&seed) % 9)));
+		syn_call(s, w, "MPI_Recv", 21, SYN(.src = 0, .count = 9));
+	}
+	syn_end(s);
+	free(now);
+	return s;
+}
+
 /* A master gives tasks of different length to workers; the clocks of all agree. */
 static struct syn *farm(uint32_t n_ranks, uint32_t tasks, uint64_t seed)
 {
@@ -226,6 +364,26 @@ static void test_random_programs(void **arg)
 	(void)arg;
 	for (uint64_t seed = 1; seed <= 30; seed++)
 		check(syn_irregular(2 + seed % 5, seed), 0.2, false);
+}
+
+/* Where receives are open all the time, the run is cut all the same. */
+static void test_open_receives(void **arg)
+{
+	(void)arg;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct syn *program[] = {ahead(2 + seed % 3, 400, seed), posted(2 + seed % 3, 900, seed)};
+
+		for (size_t i = 0; i < 2; i++) {
+			struct fixture f;
+
+			assert_true(set_up(&f, program[i], 0.2, UINT64_MAX));
+			assert_true(f.v.cuts.open);
+			assert_in_range(f.p.n, 4, f.v.segments.n - 4);
+			assert_excerpt(&f, 0.2);
+			assert_same_messages(&f);
+			tear_down(&f);
+		}
+	}
 }
 
 /* An excerpt of other segments, of segments that end elsewhere, or of another run is refused. */
@@ -332,13 +490,13 @@ static void test_lines_are_counted(void **arg)
 	syn_destroy(s);
 }
 
-/* Exchanges of random length with a partner that varies, while a receive is open all the time: the run cannot be cut. */
+/* Exchanges of random length with a partner that varies, while a message is under way all the time: the run cannot be cut. */
 static struct syn *uncut(uint32_t n_ranks, uint32_t steps, uint64_t seed)
 {
 	struct syn *s = syn_create(n_ranks);
 
 	syn_begin(s);
-	syn_call(s, 0, "MPI_Irecv", 10, SYN(.src = 1, .tag = 9, .count = 1, .req = 0));
+	syn_call(s, 1, "MPI_Send", 11, SYN(.dst = 0, .tag = 9, .count = 1));
 	for (uint32_t t = 0; t < steps; t++) {
 		uint32_t from = (uint32_t)(syn_random(&seed) % n_ranks);
 		uint32_t to = (from + 1 + (uint32_t)(syn_random(&seed) % (n_ranks - 1))) % n_ranks;
@@ -348,8 +506,7 @@ static struct syn *uncut(uint32_t n_ranks, uint32_t steps, uint64_t seed)
 		syn_call(s, from, "MPI_Send", site, SYN(.dst = to, .count = count));
 		syn_call(s, to, "MPI_Recv", 100 + site, SYN(.src = from, .count = count));
 	}
-	syn_call(s, 1, "MPI_Send", 11, SYN(.dst = 0, .tag = 9, .count = 1));
-	syn_call(s, 0, "MPI_Wait", 12, SYN(.reqs = (const int64_t[]){0}, .n_reqs = 1));
+	syn_call(s, 0, "MPI_Recv", 10, SYN(.src = 1, .tag = 9, .count = 1));
 	syn_end(s);
 	return s;
 }
@@ -488,6 +645,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_random_programs),
+		cmocka_unit_test(test_open_receives),
 		cmocka_unit_test(test_excerpt_is_proved),
 		cmocka_unit_test(test_farm_is_cut),
 		cmocka_unit_test(test_calls_are_bounded),
