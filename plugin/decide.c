@@ -373,6 +373,20 @@ static int predict_run(struct deciding *d, bool named)
 	return 0;
 }
 
+/* Mark the key, and the launches: of several texts that launch the same, one is traced. Returns false if one was marked. */
+static bool mark(struct deciding *d, int64_t since)
+{
+	struct decide_memo *memo = d->src->memo;
+	uint64_t launch = d->out->comment.launch;
+	char name[IDENTITY_KEY_LEN + 1];
+	bool is_new = decide_memo_mark(memo, d->out->id.key, since, d->in->now);
+
+	if (!launch)
+		return is_new;
+	snprintf(name, sizeof(name), "%016" PRIx64, launch << 3); /* without its fixed bits, since the first digits choose the slot */
+	return decide_memo_mark(memo, name, since, d->in->now) && is_new;
+}
+
 /*
  * May this run be traced? If precedentd is silent, no: its traces would fill the spool unread. If the key was
  * marked a moment ago, no: a fault of the tracer then costs one run only. A mark from before `since` does not
@@ -382,7 +396,6 @@ static int may_trace(struct deciding *d, int64_t since)
 {
 	const struct decide_source *src = d->src;
 	const char *key = d->out->id.key, *name = store_trial_name(d->out->comment.kin, key);
-	char launch[IDENTITY_KEY_LEN + 1]; /* of several texts that launch the same, one is traced */
 	int guarded;
 
 	if (!daemon_alive(d)) {
@@ -398,9 +411,7 @@ static int may_trace(struct deciding *d, int64_t since)
 		d->untraced = UNTRACED_GUARDED;
 		return guarded < 0 ? -1 : 0;
 	}
-	snprintf(launch, sizeof(launch), "%016" PRIx64, d->out->comment.launch << 3); /* not its fixed bits */
-	if (!d->in->test_only && src->memo &&
-	    !decide_memo_mark(src->memo, d->out->comment.launch ? launch : key, since, d->in->now)) {
+	if (!d->in->test_only && src->memo && !mark(d, since)) {
 		d->untraced = UNTRACED_MARKED;
 		return 0;
 	}
@@ -426,6 +437,9 @@ static int trace(struct deciding *d)
  * or -1 on error. */
 static int trace_is_due(struct deciding *d, const struct store_program *p)
 {
+	/* The guard of a failed traced run has the kin of that run's text. */
+	if (d->same_launches && p->state == PROGRAM_FAILED)
+		return 0;
 	return p->retrace_at && d->in->now >= p->retrace_at ? may_trace(d, p->retrace_at) : 0;
 }
 

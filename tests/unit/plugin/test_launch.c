@@ -4,6 +4,7 @@
 
 #define KNOWN	 "00112233445566778899aabbccddeeff"
 #define LAUNCHES "SPANK_PRECEDENT_LAUNCHES=v1:0123456789abcdef0123456789abcdef"
+#define THIRD	 "PRECEDENT_LAUNCHES=v1:0123456789abcdef0123456789abcded"
 #define OTHER	 "PRECEDENT_LAUNCHES=v1:0123456789abcdef0123456789abcdee"
 
 static struct {
@@ -79,6 +80,18 @@ static void test_known_by_launches(void **state)
 	assert_string_equal(d.comment.similar, "launch/0");
 }
 
+/* A program whose traced run failed is guarded by the kin of the text that was traced. */
+static void test_failed_trace(void **state)
+{
+	(void)state;
+	w.known.n_estimates = 0;
+	w.known.program.state = PROGRAM_FAILED;
+	w.known.program.retrace_at = NOW - 60;
+	assert_int_equal(run().act, ACT_OBSERVE);
+	w.known.program.state = PROGRAM_NEW; /* by `precedent retrace` */
+	assert_int_equal(run().act, ACT_TRACE);
+}
+
 static void test_own_key_first(void **state)
 {
 	struct decision d;
@@ -134,7 +147,10 @@ static void test_one_of_several_texts_is_traced(void **state)
 	assert_int_equal(run().act, ACT_TRACE);
 	w.in.script = "#!/bin/sh\ntime mpirun ./x\n";
 	assert_int_equal(run().act, ACT_OBSERVE);
-	env[0] = OTHER;
+	env[0] = OTHER; /* the key alone is the same: the launches hold a name that a tool made up */
+	assert_int_equal(run().act, ACT_OBSERVE);
+	env[0] = THIRD;
+	w.in.script = "#!/bin/sh\ntime mpirun ./y\n";
 	assert_int_equal(run().act, ACT_TRACE);
 }
 
@@ -198,6 +214,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup(test_known_by_launches, launch_setup),
+	    cmocka_unit_test_setup(test_failed_trace, launch_setup),
 	    cmocka_unit_test_setup(test_own_key_first, launch_setup),
 	    cmocka_unit_test_setup(test_unknown, launch_setup),
 	    cmocka_unit_test_setup(test_one_of_several_texts_is_traced, launch_setup),
