@@ -265,7 +265,7 @@ static int hash_launch(struct launches *l, const struct script_word *words, size
 		return doubt(l, "the command before may change a file", words[0].text);
 	hash_text(l, 'L', l->conditional ? "&&" : ";");
 	for (size_t i = 0; i < l->n_env; i++)
-		hash_text(l, 'e', l->env[i]);
+		hash_text(l, l->exported[i] ? 'e' : 'm', l->env[i]);
 	if (hash_dir(l, words[0].dir) < 0)
 		return -1;
 	l->n_before = l->n_programs;
@@ -303,28 +303,35 @@ static bool is_seen(const struct launches *l, const char *text, size_t len)
 	return strncmp(name, "SLURM_", 6) == 0 || (l->job->lookup && l->job->lookup(name));
 }
 
+/* The place of the variable in env; n_env: none. */
+static size_t find_variable(const struct launches *l, const char *text, size_t len)
+{
+	size_t i = 0;
+	while (i < l->n_env && strncmp(l->env[i], text, len + 1) != 0)
+		i++;
+	return i;
+}
+
 static int assign(struct launches *l, const struct script_word *w, bool exported)
 {
-	size_t len = strcspn(w->text, "=");
+	size_t len = strcspn(w->text, "="), at = find_variable(l, w->text, len);
 	char name[64];
 	snprintf(name, sizeof(name), "%.*s", (int)(len < 63 ? len : 63), w->text);
 	if (LISTED(name, VARIABLES))
 		return doubt(l, "this variable changes what is found", name);
 	if (exported && (w->flags & SCRIPT_WORD_SPLIT))
 		return doubt(l, "its value may be split", name);
-	if (!exported && !is_seen(l, w->text, len))
+	exported = exported || is_seen(l, w->text, len);
+	/* A variable stays exported. A module may have exported a variable of this name. */
+	if (!exported && !l->modules && at == l->n_env)
 		return 0;
 	if ((w->flags & SCRIPT_WORD_OPAQUE) && !(w->flags & SCRIPT_WORD_SLURM))
 		return doubt(l, "its value is not known before the job runs", name);
-	for (size_t i = 0; i < l->n_env; i++) {
-		if (strncmp(l->env[i], w->text, len + 1) == 0) {
-			l->env[i] = w->text;
-			return 0;
-		}
-	}
-	if (l->n_env == LAUNCH_ENV_MAX)
+	if (at == LAUNCH_ENV_MAX)
 		return doubt(l, "too many variables", name);
-	l->env[l->n_env++] = w->text;
+	l->env[at] = w->text;
+	l->exported[at] |= exported;
+	l->n_env += at == l->n_env;
 	return 0;
 }
 

@@ -17,11 +17,11 @@
  * counts by its path.
  *
  * A wrong answer would tell a prediction of another program. So there is no answer if the reader does not
- * understand a part that can change a launch. Such parts are loops, conditions, functions, `eval`, `source`, substitutions, redirected
- * input, here-documents and other shells.
+ * understand a part that can change a launch. Such parts are loops, conditions, functions, `eval`, `source`,
+ * substitutions, redirected input, here-documents and other shells.
  *
- * `module load` is taken to change only where programs and libraries are found. Programs that are found in PATH are
- * therefore unknown behind it.
+ * `module load` is taken to change only where programs and libraries are found. Programs that are found in
+ * PATH are therefore unknown behind it.
  */
 #ifndef PRECEDENT_COMMON_LAUNCHES_H
 #define PRECEDENT_COMMON_LAUNCHES_H

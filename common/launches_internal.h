@@ -29,6 +29,7 @@ struct launches {
 	uint64_t bytes_read;
 	/* "NAME=value" that the programs see, in order of their first setting; into w */
 	const char *env[LAUNCH_ENV_MAX];
+	bool exported[LAUNCH_ENV_MAX]; /* for certain */
 	size_t n_env;
 	uint16_t dirs[LAUNCH_DIRS_MAX]; /* directories of launches: indexes into w.dirs */
 	size_t n_dirs;

@@ -161,12 +161,26 @@ static const char *variable_get(struct reader *r, const char *name, size_t len)
 	return r->ctx->lookup(key);
 }
 
+/* Variables that Slurm sets from the layout or from the number of the job. Others depend on options of sbatch. */
+static bool is_of_layout(const char *name, size_t len)
+{
+	static const char *const NAMES[] = {
+		"SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_CPUS_PER_TASK", "SLURM_JOBID", "SLURM_JOB_ID",
+		"SLURM_JOB_NODELIST", "SLURM_JOB_NUM_NODES", "SLURM_NNODES", "SLURM_NODELIST", "SLURM_NPROCS", "SLURM_NTASKS",
+		"SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE",
+	};
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++)
+		if (strlen(NAMES[i]) == len && memcmp(NAMES[i], name, len) == 0)
+			return true;
+	return false;
+}
+
 static void word_expand(struct reader *r, const char *name, size_t len, bool quoted)
 {
 	const char *value = variable_get(r, name, len);
 	r->in_word = true;
 	if (!value) {
-		bool slurm = len > 6 && strncmp(name, "SLURM_", 6) == 0;
+		bool slurm = is_of_layout(name, len);
 		r->opaque = true;
 		r->strange |= !slurm;
 		for (size_t i = 0; slurm && i < len + 3; i++)

@@ -24,8 +24,8 @@
 #define SCRIPT_WORD_OPAQUE 0x02u /* has a glob, a command substitution or an unknown variable */
 #define SCRIPT_WORD_ASSIGN 0x04u /* NAME=value before a command or alone */
 #define SCRIPT_WORD_HEAD   0x08u /* name of the command */
-#define SCRIPT_WORD_SPLIT  0x10u /* an unquoted value is empty, or holds blanks or a glob: the shell makes other words of it */
-#define SCRIPT_WORD_SLURM  0x20u /* opaque by Slurm's variables alone, whose names stand in text: "${SLURM_NTASKS}" */
+#define SCRIPT_WORD_SPLIT  0x10u /* an unquoted value is empty, or has blanks or globs: it is split */
+#define SCRIPT_WORD_SLURM  0x20u /* opaque by variables of the layout alone; text has "${SLURM_NTASKS}" */
 
 /* How a command follows the one before. */
 #define SCRIPT_JOINT_NEXT 0 /* a line or ';' */

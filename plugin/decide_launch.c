@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A job whose key is unknown may launch what a known job launched (common/launches.h). It then is that job under another
- * text: it has its predictions, is not traced, and its run is learned under that key. A fault of the store here is no fault
- * of the decision: the job counts as unknown.
+ * A job whose key is unknown may launch what a known job launched (common/launches.h). It then is that job
+ * under another text: it has its predictions, is not traced, and its run is learned under that key. A fault
+ * of the store here is no fault of the decision: the job counts as unknown.
  */
 #include <string.h>
 
 #include "plugin/decide_internal.h"
 
-/* Of a kind whose keys never come again, one key in 16 is still traced: the kind may have changed its ways. */
+/* Of a kind whose keys never come again, one key in 16 is still traced: the kind may have changed its ways.
+ */
 #define FRESH_TRACED '0' /* first hex digit of the key */
 
 int decide_launch(struct deciding *d)

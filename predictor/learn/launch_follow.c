@@ -22,8 +22,8 @@ static int see(const struct store_run *r, void *arg)
 	return s->again;
 }
 
-int launch_follow(const struct daemon_env *env, const struct store_run *run, const struct job_comment *c, int64_t now,
-		  struct errbuf *errp)
+int launch_follow(const struct daemon_env *env, const struct store_run *run, const struct job_comment *c,
+		  int64_t now, struct errbuf *errp)
 {
 	const struct store_run_filter of = {.uid = run->uid, .key = run->key, .max = LOOK_MAX};
 	struct seen seen = {.array_job = run->array_job};
@@ -33,5 +33,6 @@ int launch_follow(const struct daemon_env *env, const struct store_run *run, con
 		return -1;
 	if (seen.array && !seen.again)
 		return 0;
-	return store_kind_add(env->store, store_kind_name(run->uid, run->name, run->family), seen.again, run->uid, now, errp);
+	return store_kind_add(env->store, store_kind_name(run->uid, run->name, run->family), seen.again,
+			      run->uid, now, errp);
 }

@@ -9,7 +9,8 @@
 #include "predictor/store/programs.h"
 
 #define LAUNCHES_LEN 35 /* "v1:<32 hex>" */
-/* Highest bits of names: never those of a group, nor of the other kind of row; SQLite's row ids are signed. */
+/* Highest bits of names: never those of a group, nor of the other kind of row; SQLite's row ids are signed.
+ */
 #define LAUNCH_BIT (UINT64_C(1) << 61)
 #define KIND_BIT   (UINT64_C(1) << 60)
 
@@ -18,10 +19,11 @@ uint64_t store_launch_name(uint32_t uid, const struct identity_layout *l, const 
 	struct {
 		uint32_t numbers[7];
 		char hash[LAUNCHES_LEN - 3];
-	} in = {.numbers = {uid, l->nodes_min, l->nodes_max, l->tasks, l->tasks_per_node, l->cpus_per_task, l->cpus_min}};
+	} in = {.numbers = {uid, l->nodes_min, l->nodes_max, l->tasks, l->tasks_per_node, l->cpus_per_task,
+			    l->cpus_min}};
 
-	if (!launches || strnlen(launches, LAUNCHES_LEN + 1) != LAUNCHES_LEN || strncmp(launches, "v1:", 3) != 0 ||
-	    !identity_key_valid(launches + 3))
+	if (!launches || strnlen(launches, LAUNCHES_LEN + 1) != LAUNCHES_LEN ||
+	    strncmp(launches, "v1:", 3) != 0 || !identity_key_valid(launches + 3))
 		return 0;
 	memcpy(in.hash, launches + 3, sizeof(in.hash));
 	return (XXH3_64bits(&in, sizeof(in)) & (LAUNCH_BIT - 1)) | LAUNCH_BIT;
@@ -29,7 +31,8 @@ uint64_t store_launch_name(uint32_t uid, const struct identity_layout *l, const 
 
 uint64_t store_kind_name(uint32_t uid, const char *name, const char *family)
 {
-	char in[sizeof(uid) + IDENTITY_KEY_LEN + CONF_CANDIDATE_MAX]; /* as much of a name as the store keeps */
+	char in[sizeof(uid) + IDENTITY_KEY_LEN +
+		CONF_CANDIDATE_MAX]; /* as much of a name as the store keeps */
 	size_t n = sizeof(uid) + IDENTITY_KEY_LEN;
 
 	if (!identity_key_valid(family))
@@ -81,7 +84,8 @@ struct row_of {
 };
 
 /* sought: submissions must find it. Not so a kind with few new keys. */
-static int row_put(struct store *s, const struct row_of *row, sqlite3_stmt *st, bool sought, struct errbuf *err)
+static int row_put(struct store *s, const struct row_of *row, sqlite3_stmt *st, bool sought,
+		   struct errbuf *err)
 {
 	char text[IDENTITY_KEY_LEN + 1];
 
@@ -138,7 +142,8 @@ int store_kind_get(struct store *s, uint64_t kind, uint32_t *fresh, struct errbu
 }
 
 /* The key to keep for what is launched: that of a program that the store has, else the new one. */
-static int launch_choose(struct store *s, uint64_t launch, const char **key, char old[IDENTITY_KEY_LEN + 1], struct errbuf *err)
+static int launch_choose(struct store *s, uint64_t launch, const char **key, char old[IDENTITY_KEY_LEN + 1],
+			 struct errbuf *err)
 {
 	struct store_program p;
 	int rv = launch_read(s, launch, old, err);
@@ -165,7 +170,8 @@ static int launch_write(struct store *s, const struct row_of *row, const char *k
 	return row_put(s, row, st, true, err);
 }
 
-int store_launch_put(struct store *s, uint64_t launch, const char *key, uint32_t uid, int64_t now, struct errbuf *err)
+int store_launch_put(struct store *s, uint64_t launch, const char *key, uint32_t uid, int64_t now,
+		     struct errbuf *err)
 {
 	const struct row_of row = {launch, uid, now};
 

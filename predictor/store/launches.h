@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two kinds of rows in the table of groups of similar runs (groups.h). Rows are found by names of 60 bits or more, those of
- * groups have 48 bits. The index beside the store knows the names.
+ * Two kinds of rows in the table of groups of similar runs (groups.h). Rows are found by names of 60 bits or
+ * more, those of groups have 48 bits. The index beside the store knows the names.
  *
- * - A launch: which program (exact key) is known for launching this (common/launches.h). Its name is a hash of user, layout
- *   and launches.
+ * - A launch: which program (exact key) is known for launching this (common/launches.h). Its name is a hash
+ * of user, layout and launches.
  *
- * - A kind: jobs of one user with the same job name and family key. Digits in the name do not count. It counts jobs in a row
- *   whose exact keys were new.
+ * - A kind: jobs of one user with the same job name and family key. Digits in the name do not count. It
+ * counts jobs in a row whose exact keys were new.
  *
  * Conventions as in store.h.
  */
@@ -16,7 +16,8 @@
 
 #include "predictor/store/store.h"
 
-/* Jobs with new keys in a row from which the kind's next jobs are mostly not traced: their traces would predict nothing. */
+/* Jobs with new keys in a row from which the kind's next jobs are mostly not traced: their traces would
+ * predict nothing. */
 #define STORE_KIND_FRESH 8
 
 /* 0: launches is NULL or malformed. */
@@ -26,11 +27,12 @@ uint64_t store_kind_name(uint32_t uid, const char *name, const char *family);
 
 /* Which program launches this? 1 found (*key), 0 none. Called after store_lookup, as in store.h. */
 int store_launch_get(struct store *s, uint64_t launch, char key[IDENTITY_KEY_LEN + 1], struct errbuf *err);
-/* Jobs of this kind in a row with new keys, if there are STORE_KIND_FRESH or more. 1, 0 if there are fewer. Called after
- * store_lookup. */
+/* Jobs of this kind in a row with new keys, if there are STORE_KIND_FRESH or more. 1, 0 if there are fewer.
+ * Called after store_lookup. */
 int store_kind_get(struct store *s, uint64_t kind, uint32_t *fresh, struct errbuf *err);
 /* The program with this key launches this. A program that the store still has is not replaced. */
-int store_launch_put(struct store *s, uint64_t launch, const char *key, uint32_t uid, int64_t now, struct errbuf *err);
+int store_launch_put(struct store *s, uint64_t launch, const char *key, uint32_t uid, int64_t now,
+		     struct errbuf *err);
 /* A job of this kind: its key was new, or has come again. */
 int store_kind_add(struct store *s, uint64_t kind, bool again, uint32_t uid, int64_t now, struct errbuf *err);
 

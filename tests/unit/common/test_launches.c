@@ -178,6 +178,7 @@ static void test_different_launches(void **state)
 	    "mpirun -n 4 ./prog in.dat 5 > b\nmpirun -n 4 ./tool a",
 	    "export OMP_NUM_THREADS=2\nmpirun -n 4 ./prog in.dat 5",
 	    "export OMP_NUM_THREADS=4\nmpirun -n 4 ./prog in.dat 5",
+	    "export OMP_NUM_THREADS=2\nOMP_NUM_THREADS=8\nmpirun -n 4 ./prog in.dat 5",
 	    "export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK\nmpirun -n 4 ./prog in.dat 5",
 	    "OMP_PLACES=cores mpirun -n 4 ./prog in.dat 5",
 	    "mpirun -n $SLURM_NTASKS ./prog in.dat 5",
@@ -192,6 +193,7 @@ static void test_different_launches(void **state)
 	    "ulimit -s unlimited\nmpirun -n 4 ./prog in.dat 5",
 	    "cp more.dat in.dat\nmpirun -n 4 ./prog in.dat 5",
 	    "sleep 100\nmpirun -n 4 ./prog in.dat 5",
+	    "module load x\nOMP_NUM_THREADS=2\nmpirun -n 4 ./prog in.dat 5",
 	    "srun --multi-prog multi.conf",
 	};
 	static const char *const dirs[] = {"here", "other", "rebuilt"};
@@ -247,6 +249,8 @@ static void test_what_is_not_certain(void **state)
 	    "mpirun ./prog in.dat $1",
 	    "mpirun ./prog in.dat \"$@\"",
 	    "mpirun ./prog in.dat $RANDOM",
+	    "mpirun ./prog in.dat $SLURM_JOB_NAME",
+	    "export NAME=$SLURM_JOB_PARTITION\nmpirun ./prog in.dat",
 	    "mpirun ./prog in.dat ${N:-5}",
 	    "A='1 2'\nmpirun ./prog in.dat $A",
 	    "A=\nmpirun ./prog in.dat $A 5",
@@ -381,7 +385,7 @@ static void write_noise(struct writer *w)
 	    "set -e\n",
 	    "hostname; pwd\n",
 	    "echo \"now $(date +%s)\"\n",
-	    "UNUSED=1\n",
+	    "true\n",
 	    "cd $SLURM_SUBMIT_DIR\n",
 	    "cd . || exit 1\n",
 	    "true && echo yes\n",
