@@ -309,13 +309,20 @@ static int compute(void *value, struct errbuf *err)
 	return rc;
 }
 
-/* Does sbatch read its script from standard input? An option of another plugin counts as one with a value. */
+/* No file is opened here, since its server may not answer. */
+static bool word_may_be_script(const char *word)
+{
+	(void)word;
+	return true;
+}
+
+/* Does sbatch read its script from standard input? In doubt about a word, no: nothing is waited for. */
 static bool reads_input(void)
 {
 	struct submission *s = calloc(1, sizeof(*s));
 	bool reads = s && read_command_line(s) == 0 && s->argc > 0;
 	if (reads) {
-		sbatch_args_read(s->argv + 1, s->argc - 1, NULL, &s->args);
+		sbatch_args_read(s->argv + 1, s->argc - 1, word_may_be_script, &s->args);
 		reads = !s->args.script && !s->args.wrap;
 	}
 	if (s)
