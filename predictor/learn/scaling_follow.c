@@ -175,7 +175,7 @@ int scaling_follow(struct ended_run *r, struct errbuf *errp)
 static int points_take(const struct daemon_env *env, const struct store_program *p, const struct store_run *run, int64_t now,
 		       struct errbuf *errp)
 {
-	double vars[SCALING_VARS_MAX], beside = fmax(0, p->source_elapsed_s - p->mpi_s);
+	double vars[SCALING_VARS_MAX], beside;
 	struct store_points points = {.job = p->source_job, .updated = now};
 	unsigned n_vars = scaling_vars_parse(run->vars, vars);
 	struct result *r = malloc(sizeof(*r));
@@ -184,6 +184,7 @@ static int points_take(const struct daemon_env *env, const struct store_program 
 	if (!r)
 		return err_set(errp, "no memory for a record");
 	rv = store_record_get(env->store, p->key, p->source_candidate, r, errp);
+	beside = rv == 1 && r->traces_n ? fmax(0, p->source_elapsed_s - r->traces[0].mpi_s) : 0;
 	for (unsigned i = 0; rv == 1 && n_vars && i < r->points_n; i++) {
 		struct result_point *to = &points.p[points.n];
 

@@ -559,8 +559,9 @@ static int program_conclude(const struct daemon_env *env, struct store_program *
 				 r->row[i].reason);
 	if (program_estimate(env, p, NULL, now, &est, errp) < 0)
 		return -1;
-	if (!est.n)
-		return program_fail(env, p, est.refused.text[0] ? est.refused.text : "no estimate", now, errp);
+	if (!est.n) /* what its record says of other members counts all the same */
+		return program_fail(env, p, est.refused.text[0] ? est.refused.text : "no estimate", now, errp) < 0
+			       ? -1 : scaling_follow_probed(env, p, now, errp);
 	if (est.refused.text[0] && !p->reason[0])
 		snprintf(p->reason, sizeof(p->reason), "%.300s", est.refused.text);
 	p->state = PROGRAM_READY;
