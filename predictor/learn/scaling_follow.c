@@ -195,6 +195,9 @@ static int points_take(const struct daemon_env *env, const struct store_program 
 		to->seconds += beside;
 		points.n++;
 	}
+	if (rv == 1 && (r->points_n || r->unpoint[0]))
+		daemon_say(env, LOG_LEVEL_INFO, "key %.8s: %u points computed from traces of its family%s%s", p->key, points.n,
+			   r->unpoint[0] ? ": " : "", r->unpoint);
 	free(r);
 	return rv < 0 || (points.n && store_points_put(env->store, run->kin, p->source_candidate, &points, errp) < 0) ? -1 : 0;
 }

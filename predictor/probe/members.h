@@ -9,8 +9,9 @@
 #define PROBE_MEMBERS_MAX 16 /* as many traces as a model of the calls takes (model/inputs/points.h) */
 
 /*
- * Options of the probe, " --member JOB=NUMBERS" for each member, its own run first. "" if fewer than SCALING_POINTS_MIN members with
- * different numbers left one trace each on its source candidate, or if the options do not fit. Numbers and digits alone: fit for a shell.
+ * Writes options of the probe: " --member JOB=NUMBERS" for each member, the program's own run first. Members have different numbers
+ * and left one trace each on its source candidate. Writes "" if there are fewer than SCALING_POINTS_MIN, or if the options do not fit.
+ * Options hold digits and ".,e+-" alone, so they need no quotes in a shell.
  */
 int probe_members(const struct daemon_env *env, const struct store_program *p, char *out, size_t size, struct errbuf *errp);
 

@@ -8,31 +8,20 @@
 
 #define LINE_MAX_BYTES (sizeof(((struct result_point *)0)->vars) + 64)
 
-/* Prepared, with kin and candidate bound; NULL with err filled. */
-static sqlite3_stmt *prepare_of(struct store *s, const char *sql, const char *kin, const char *candidate, struct errbuf *err)
-{
-	sqlite3_stmt *st = store_prepare(s, sql, err);
-
-	if (!st)
-		return NULL;
-	if (store_bind_key(st, 1, kin) < 0) {
-		sqlite3_finalize(st);
-		store_bad_key(s, kin, err);
-		return NULL;
-	}
-	store_bind_text(st, 2, candidate);
-	return st;
-}
-
 int store_points_put(struct store *s, const char *kin, const char *candidate, const struct store_points *p, struct errbuf *err)
 {
 	char text[RESULT_MAX_POINTS * LINE_MAX_BYTES + 1] = "";
-	sqlite3_stmt *st = prepare_of(s, "INSERT OR REPLACE INTO points VALUES(?1, ?2, ?3, ?4, ?5)", kin, candidate, err);
+	sqlite3_stmt *st = store_prepare(s, "INSERT OR REPLACE INTO points VALUES(?1, ?2, ?3, ?4, ?5)", err);
 	size_t len = 0;
 	int rv;
 
 	if (!st)
 		return -1;
+	if (store_bind_key(st, 1, kin) < 0) {
+		sqlite3_finalize(st);
+		return store_bad_key(s, kin, err);
+	}
+	store_bind_text(st, 2, candidate);
 	for (unsigned i = 0; i < p->n && i < RESULT_MAX_POINTS; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%.127s %.9g %.4g\n", p->p[i].vars, p->p[i].seconds, p->p[i].claim);
 	store_bind_text(st, 3, text);
@@ -58,12 +47,15 @@ static void text_parse(const char *text, struct store_points *out)
 
 int store_points_get(struct store *s, const char *kin, const char *candidate, struct store_points *out, struct errbuf *err)
 {
-	sqlite3_stmt *st = prepare_of(s, "SELECT list, job, updated FROM points WHERE kin = ?1 AND candidate = ?2", kin, candidate, err);
+	sqlite3_stmt *st = store_stmt(s, Q_POINTS_GET, err);
 	int rv;
 
 	memset(out, 0, sizeof(*out));
 	if (!st)
 		return -1;
+	if (store_bind_key(st, 1, kin) < 0)
+		return store_bad_key(s, kin, err);
+	store_bind_text(st, 2, candidate);
 	rv = store_step(s, st, "cannot read computed points", err);
 	if (rv == 1) {
 		const char *text = (const char *)sqlite3_column_text(st, 0);
@@ -73,6 +65,6 @@ int store_points_get(struct store *s, const char *kin, const char *candidate, st
 		out->job = (uint32_t)sqlite3_column_int64(st, 1);
 		out->updated = sqlite3_column_int64(st, 2);
 	}
-	sqlite3_finalize(st);
+	sqlite3_reset(st);
 	return rv;
 }

@@ -82,6 +82,7 @@ static const char *const queries[Q_N] = {
     [Q_ARRAY_RUNS] = "SELECT candidate, array_task, elapsed_s, end_state, restarts, array_job AND elapsed_s > 0 AND submit_time >="
 		     " coalesce((SELECT since FROM drifts d WHERE d.key = ?1 AND d.candidate = r.candidate), 0)"
 		     " FROM runs r WHERE key = ?1 ORDER BY submit_time DESC LIMIT ?2",
+    [Q_POINTS_GET] = "SELECT list, job, updated FROM points WHERE kin = ?1 AND candidate = ?2",
     [Q_MODEL_LIST] = "SELECT candidate, law, runs, points, reason, scale, updated FROM models WHERE kin = ?1"
 		     " ORDER BY updated DESC",
     [Q_PROBE_PUT] = "INSERT INTO probes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"

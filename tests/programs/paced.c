@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An MPI program with a given run time that uses hardly any processor time. In each fifth of a second it waits (as
- * for a disk), computes a little, passes a message around the ring and sometimes sums up. Many such programs fill a
+ * An MPI program with a given run time that uses hardly any processor time. In each fifth of a second, or each step of
+ * MS milliseconds, it waits (as for a disk), computes a little, passes a message around the ring and sometimes sums up. Many such programs fill a
  * cluster of nodes that share two processors.
  *
- *   paced FIFTHS
+ *   paced FIFTHS [MS=200]
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define STEP_NS 200000000L
+#define STEP_MS 200
 #define MESSAGE 2000
 
 static double work(double x)
@@ -24,7 +24,7 @@ static double work(double x)
 
 int main(int argc, char **argv)
 {
-	long steps = argc > 1 ? strtol(argv[1], NULL, 10) : 10;
+	long steps = argc > 1 ? strtol(argv[1], NULL, 10) : 10, step_ms = argc > 2 ? strtol(argv[2], NULL, 10) : STEP_MS;
 	double out[MESSAGE] = {1}, in[MESSAGE] = {0}, sum = 0;
 	struct timespec next;
 	int rank, n;
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &n);
 	clock_gettime(CLOCK_MONOTONIC, &next);
 	for (long i = 0; i < steps; i++) {
-		next.tv_nsec += STEP_NS;
+		next.tv_nsec += step_ms * 1000000L;
 		next.tv_sec += next.tv_nsec / 1000000000L;
 		next.tv_nsec %= 1000000000L;
 		out[0] = work(in[0]);

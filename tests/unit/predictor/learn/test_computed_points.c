@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the probe of the third traced run to a law, on a cluster made of structs: which traces the probe is to learn from, which points
- * of its record are kept, and what the law then says of numbers that never ran. Its truth is a formula of size, steps and ranks, of
- * which three runs show only a part.
+ * From the probe of the third traced run to a law, on a cluster made of structs. The daemon names the traces for the probe, keeps the
+ * points of its record, and fits the law. The times are a formula of size, steps and ranks, and three runs show only a part of the formula.
  */
 #include <math.h>
 #include <setjmp.h>
