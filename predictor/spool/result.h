@@ -21,7 +21,7 @@
  *   kernel <name> <ns per unit>
  *   point <numbers> <s> <claim>           seconds of a run with other numbers (common/identity.h), by the model of the calls, and the
  *                                         ratio, less 1, by which the model claims to be off. At most RESULT_MAX_POINTS, in ok records
- *   unpoint <reason>                      why there is no point, though they were asked for
+ *   unpoint <reason>                      why there is no point, though points were asked for
  *   noise <share>                         relative standard deviation of the same work at different times
  *   interpreted <text>                    why the skeleton was not compiled, if it was not
  *   without_own <text>                    read, but no longer written or used
