@@ -100,10 +100,12 @@ static inline bool wrap_in_place_f(const void *buf)
 	return buf && buf == *mpi.f_in_place;
 }
 
-/* Choice buffers of MPICH's mpi_f08 are descriptors whose first member is the address. */
+/* Choice buffers of mpi_f08 in MPICH, and in Open MPI from version 6 on, are descriptors whose first member is the address. */
 static inline bool wrap_in_place_f08ts(const void *descriptor)
 {
-	return mpi.f08_in_place && *(void *const *)descriptor == mpi.f08_in_place;
+	const void *buf = *(void *const *)descriptor;
+
+	return buf && (buf == mpi.f08_in_place || buf == *mpi.f_in_place);
 }
 
 static inline bool wrap_ignored_f(const void *status)

@@ -33,12 +33,13 @@ sub read_text {
 	return $t . $rest;
 }
 
-# Returns {mpich => true for MPICH and descendants, fn => {name => {ret, variadic, params => [[type, suffix],
+# Returns {mpich => true for MPICH and descendants, ompi => major version of Open MPI or 0, fn => {name => {ret, variadic, params => [[type, suffix],
 # ...]}}}
 sub read_header {
 	my ($file) = @_;
 	my $t = read_text($file, {});
-	my %h = (mpich => $t =~ /^\s*#\s*define\s+MPICH_VERSION\b/m ? 1 : 0);
+	my %h = (mpich => $t =~ /^\s*#\s*define\s+MPICH_VERSION\b/m ? 1 : 0,
+		ompi => $t =~ /^\s*#\s*define\s+OMPI_MAJOR_VERSION\s+(\d+)/m ? $1 : 0);
 	$t =~ s{/\*.*?\*/}{ }gs;
 	$t =~ s{//[^\n]*}{}g;
 	$t =~ s{\\\n}{ }g;

@@ -16,6 +16,7 @@ sub symbols {
 	my $large = $low =~ s/_c$// ? 'large_' : '';
 	my @s = ($name, "${low}_f08_$large");
 	return @s if $h->{mpich};
+	push @s, $large ? ("${low}_c_f08_", "${low}_c_f08ts_") : "${low}_f08ts_" if $h->{ompi} >= 6;
 	push @s, "${low}_" if !$large;
 	push @s, "${low}_cptr_" if $name =~ /^MPI_(Alloc_mem|Win_shared_query)$/;
 	return @s;

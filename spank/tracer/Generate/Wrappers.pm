@@ -474,6 +474,12 @@ sub find_real {
 		"\treal_$symbol = (__typeof__(real_$symbol))wrap_resolve(\"$symbol\");", "\t${return}real_$symbol($pass);", '}', '');
 }
 
+# Open MPI has descriptors from version 6 on, and names of its own for large counts. Without descriptors it has the old names.
+sub new_f08 {
+	my ($h, $choice, $large) = @_;
+	return $h->{ompi} >= 6 && ($choice || $large);
+}
+
 # All forms of a function: [language, symbol, choice buffers are descriptors].
 sub forms {
 	my ($rule, $name, $h) = @_;
@@ -487,6 +493,7 @@ sub forms {
 	}
 	my $ts = $h->{mpich} && $choice;
 	my @form = (['c', $name, 0], ['f08', "${low}_f08" . ($ts ? 'ts' : '') . "_$large", $ts]);
+	push @form, ['f08', $low . ($large ? '_c' : '') . '_f08' . ($choice ? 'ts' : '') . '_', $choice] if new_f08($h, $choice, $large);
 	push @form, ['f', "${low}_", 0] if !$large;
 	push @form, ['f', "${low}_cptr_", 0] if !$large && $cptr;
 	return @form;
