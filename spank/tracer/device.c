@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "spank/tracer/device.h"
+#include "spank/tracer/device_needed.h"
 #include "trace/format/device.h"
 
 #define FILES_MAX 4096 /* a look at more open files takes over a millisecond; the lowest come first */
@@ -73,6 +74,8 @@ uint64_t device_used(void)
 
 	look_now(&now);
 	used = now.libraries & ~(after.libraries & ~before.libraries);
+	if (used)
+		used &= ~device_needed_by_mpi();
 	for (int d = 0; d < TDEV_N; d++) {
 		uint32_t by_mpi = after.files[d] > before.files[d] ? after.files[d] - before.files[d] : 0;
 

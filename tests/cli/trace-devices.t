@@ -52,6 +52,19 @@ for my $name (sort keys %kind) {
 	is_deeply($json->{devices}, [$kind{$name}], '... for machines too');
 }
 
+# ---- a library that the MPI library alone is linked to ----
+{
+	my $r = run_command('sh', '-c', 'cc -shared -fPIC -Wl,-soname,libmpi_more.so.1 -Wl,--no-as-needed -Wl,-rpath,"$PWD" -o libmpi_more.so.1 stand_in.c ' .
+		'"$PWD/libze_loader.so.1" && mpicc -O2 -o heat.more "$1" -Wl,--no-as-needed -Wl,-rpath,"$PWD" "$PWD/libmpi_more.so.1" -lm && ' .
+		'mpicc -O2 -o heat.both "$1" -Wl,--no-as-needed -Wl,-rpath,"$PWD" "$PWD/libmpi_more.so.1" "$PWD/libze_loader.so.1" -lm',
+		'sh', top() . '/tests/programs/heat.c');
+	is($r->{rc}, 0, 'heat is linked to an MPI library that is linked to libze_loader.so.1') or diag $r->{err};
+	($text, $json) = info_of(traced('more.ptrace', getcwd() . '/heat.more', 64, 8));
+	is_deeply($json->{devices}, [], 'what the MPI library needs says nothing of the program');
+	($text, $json) = info_of(traced('both.ptrace', getcwd() . '/heat.both', 64, 8));
+	is_deeply($json->{devices}, ['Level Zero'], '... and counts where the program needs it too');
+}
+
 # ---- no skeleton pretends to be such a program ----
 my $cuda = 'libcuda.so.1.ptrace';
 my $why = qr/2 of 2 ranks use CUDA, whose work no skeleton repeats/;

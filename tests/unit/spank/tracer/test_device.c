@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "spank/tracer/device.c"
+#include "spank/tracer/device_needed.c"
 
 #define BIT(d) (1ull << (d))
 
