@@ -214,6 +214,8 @@ void comm_release(int64_t index)
 {
 	if (index > 1)
 		handles.info[index].live = 0;
+	if (index > 1 && index < SPILL_OBJECTS_MAX)
+		rec.live->comm[index] = 0;
 }
 
 void comm_degrees(MPI_Comm c, int64_t index, int *in, int *out)

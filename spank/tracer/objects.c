@@ -123,6 +123,8 @@ void win_release(int64_t index)
 {
 	if (index >= 0)
 		win_live[index] = 0;
+	if (index >= 0 && index < SPILL_OBJECTS_MAX)
+		rec.live->win[index] = 0;
 }
 
 /* ---- files ---- */
@@ -220,6 +222,8 @@ void file_release(int64_t index)
 {
 	if (index >= 0)
 		file_live[index] = 0;
+	if (index >= 0 && index < SPILL_OBJECTS_MAX)
+		rec.live->file[index] = 0;
 }
 
 /* ---- displacements ---- */

@@ -19,8 +19,7 @@ static int64_t handle_index(const uint64_t *handle, uint32_t n, uint64_t object)
 {
 	if (!object)
 		return TRACE_NULL;
-	/* backwards, since a handle may have been reused */
-	for (uint32_t i = n < SPILL_OBJECTS_MAX ? n : SPILL_OBJECTS_MAX; i-- > 0;)
+	for (uint32_t i = 0; i < n && i < SPILL_OBJECTS_MAX; i++) /* a freed one has no handle there */
 		if (handle[i] == object)
 			return i;
 	return TRACE_NULL;
