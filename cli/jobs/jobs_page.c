@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * precedent jobs --html: a page about one's own jobs (cli/ui/page.h). For each program, that is each family of jobs: what was
- * asked for, what it used, and what to ask for. All text of the store is escaped (svg_text).
+ * precedent jobs --html: a page about one's own jobs (cli/ui/page.h). Each row is a family of jobs: the time asked for, the time
+ * used, and a request that is enough. All text of the store is escaped (svg_text).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 #include "common/array.h"
 #include "common/duration.h"
 
-#define BARS_MAX 12   /* programs that are drawn: one screen */
-#define MARGIN	 1.25 /* runs of one program that differ by less count as equal (predictor/estimate/param_family.h) */
+#define BARS_MAX 12   /* families that are drawn: one screen */
+#define MARGIN	 1.25 /* runs of one family that differ by less count as equal (predictor/estimate/param_family.h) */
 
 /* Of the drawing, in pixels. */
 #define WIDTH 640.0
@@ -24,34 +24,35 @@
 #define ROW   48.0
 #define TOP   10.0
 
-/* The runs of a program. Times are in seconds. */
-struct program {
-	const char *family, *name;
+/* The runs of a family. Times are in seconds. */
+struct family {
+	const char *key, *name;
 	unsigned runs, ended, cut;  /* all; completed; ended by their limit */
 	double asked, hi;	    /* of the latest run: its request, 0: none; the upper bound of its estimate, 0: none */
 	double longest, cut_at;	    /* the longest run that completed, and the longest that was ended by its limit */
 	double asked_h, used_h;	    /* node hours of runs that have ended and had a request */
 };
 
-struct programs {
-	struct program *list;
+struct families {
+	struct family *list;
 	size_t n, room;
 	double asked_h, used_h;
 	unsigned runs, ended, predicted, inside;
+	unsigned left_out; /* of srun and salloc, and heterogeneous jobs: they have no family */
 };
 
-/* ---- from runs to programs ---- */
+/* ---- from runs to families ---- */
 
-static struct program *program_of(struct programs *p, const json_t *run)
+static struct family *family_of(struct families *p, const json_t *run)
 {
-	const char *family = jstr(run, "family");
+	const char *key = jstr(run, "family");
 
 	for (size_t i = 0; i < p->n; i++)
-		if (!strcmp(p->list[i].family, family))
+		if (!strcmp(p->list[i].key, key))
 			return &p->list[i];
 	if (ARRAY_ROOM(p->list, p->room, p->n + 1) != 0)
 		return NULL;
-	p->list[p->n] = (struct program){.family = family, .name = jstr(run, "name")};
+	p->list[p->n] = (struct family){.key = key, .name = jstr(run, "name")};
 	return &p->list[p->n++];
 }
 
@@ -62,7 +63,7 @@ static double asked_of(const json_t *run)
 	return json_is_integer(min) ? 60 * json_number_value(min) : 0;
 }
 
-static void run_count(struct programs *all, struct program *p, const json_t *run)
+static void run_count(struct families *all, struct family *p, const json_t *run)
 {
 	const json_t *e = json_object_get(run, "predicted");
 	double s = jnum(run, "elapsed_s"), asked = asked_of(run), nodes = jnum(run, "nodes");
@@ -94,21 +95,26 @@ static void run_count(struct programs *all, struct program *p, const json_t *run
 
 static int by_wasted(const void *a, const void *b)
 {
-	const struct program *x = a, *y = b;
+	const struct family *x = a, *y = b;
 	double dx = x->asked_h - x->used_h, dy = y->asked_h - y->used_h;
 
 	return (dx < dy) - (dx > dy);
 }
 
-static int programs_read(const json_t *answer, struct programs *out)
+static int families_read(const json_t *answer, struct families *out)
 {
 	json_t *run;
 	size_t i;
 
 	json_array_foreach(json_object_get(answer, "jobs"), i, run)
 	{
-		struct program *p = program_of(out, run);
+		struct family *p;
 
+		if (!jstr(run, "family")[0]) {
+			out->left_out++;
+			continue;
+		}
+		p = family_of(out, run);
 		if (!p)
 			return cli_fail("no memory for %zu jobs", json_array_size(json_object_get(answer, "jobs")));
 		run_count(out, p, run);
@@ -124,7 +130,7 @@ static int programs_read(const json_t *answer, struct programs *out)
 
 /* A request that is enough, in seconds: the estimate's upper bound, or the longest run with a margin. 0: not known, since no run
  * completed or longer ones were ended by their limit. */
-static double enough(const struct program *p)
+static double enough(const struct family *p)
 {
 	double need = fmax(p->hi, MARGIN * p->longest), step = need > 3600 ? 300 : 60; /* people write such limits */
 
@@ -139,27 +145,27 @@ static const char *hours(double h, char *out, size_t size)
 	return out;
 }
 
-static void tiles_put(FILE *out, const struct programs *p)
+static void tiles_put(FILE *out, const struct families *p)
 {
 	char a[32], b[32], more[128];
 
 	fputs("<dl class=\"tiles\">\n", out);
 	snprintf(a, sizeof(a), "%u", p->runs);
-	snprintf(more, sizeof(more), "of %zu program%s", p->n, p->n == 1 ? "" : "s");
+	snprintf(more, sizeof(more), "of %zu famil%s; %u left out", p->n, p->n == 1 ? "y" : "ies", p->left_out);
 	page_tile(out, "Jobs", "", a, more);
 	snprintf(a, sizeof(a), "%u", p->predicted);
 	snprintf(more, sizeof(more), "%u of %u that completed were inside the interval", p->inside, p->ended);
 	page_tile(out, "Predicted", "", a, more);
 	if (p->used_h > 0) {
 		snprintf(a, sizeof(a), "%.1f", p->asked_h / p->used_h);
-		page_tile(out, "Asked for each hour used", "", a, "1 is perfect; jobs that ask for less often start earlier");
+		page_tile(out, "Hours asked for per hour used", "", a, "1 is ideal; a shorter request often starts earlier");
 		snprintf(more, sizeof(more), "of %s that were asked for", hours(p->asked_h, b, sizeof(b)));
 		page_tile(out, "Node-hours not used", "", hours(p->asked_h - p->used_h, a, sizeof(a)), more);
 	}
 	fputs("</dl>\n", out);
 }
 
-static void bars_put(FILE *out, const struct programs *p)
+static void bars_put(FILE *out, const struct families *p)
 {
 	size_t n = 0;
 
@@ -168,9 +174,9 @@ static void bars_put(FILE *out, const struct programs *p)
 	if (!n)
 		return;
 	fputs("<div class=\"plots\">\n", out);
-	svg_begin(out, "used", WIDTH, TOP + ROW * (double)n, "Asked for and used", "A bar for each program. The table below has the figures.");
+	svg_begin(out, "used", WIDTH, TOP + ROW * (double)n, "Asked for and used", "A bar for each family. The table below has the figures.");
 	for (size_t i = 0; i < n; i++) {
-		const struct program *g = &p->list[i];
+		const struct family *g = &p->list[i];
 		double y = TOP + ROW * (double)i, width = WIDTH - LEFT;
 		char a[32], b[32];
 
@@ -183,7 +189,7 @@ static void bars_put(FILE *out, const struct programs *p)
 		fprintf(out, "<text class=\"tick\" x=\"%.0f\" y=\"%.1f\">%s node-hours asked for, %s used</text>\n", LEFT, y + 34,
 			hours(g->asked_h, a, sizeof(a)), hours(g->used_h, b, sizeof(b)));
 	}
-	svg_end(out, "Programs by node-hours that were asked for and not used.");
+	svg_end(out, "Families by node-hours that were asked for and not used.");
 	fputs("</div>\n", out);
 }
 
@@ -194,7 +200,7 @@ static void seconds_cell(FILE *out, double s)
 	fprintf(out, "<td>%s</td>", s > 0 ? duration_format(text, sizeof(text), s) : "&ndash;");
 }
 
-static void program_row(FILE *out, const struct program *p)
+static void family_row(FILE *out, const struct family *p)
 {
 	double ask = enough(p);
 	char text[DURATION_TEXT_MAX];
@@ -208,33 +214,33 @@ static void program_row(FILE *out, const struct program *p)
 	if (ask > 0)
 		fprintf(out, "<td><b>%s</b></td></tr>\n", duration_format(text, sizeof(text), ask));
 	else
-		fprintf(out, "<td>%s</td></tr>\n", p->cut ? "more: a limit ended it" : "&ndash;");
+		fprintf(out, "<td>%s</td></tr>\n", p->cut ? "more: a run was ended by its limit" : "&ndash;");
 }
 
-static void table_put(FILE *out, const struct programs *p)
+static void table_put(FILE *out, const struct families *p)
 {
-	static const char *const headings[] = {"Program", "Runs", "Completed", "Ended by limit", "Last asked", "Longest run", "Estimate, upper bound",
+	static const char *const headings[] = {"Jobs named", "Runs", "Completed", "Ended by limit", "Last asked", "Longest run", "Estimate, upper bound",
 					       "Ask for", NULL};
 
 	page_table_begin(out, "What to ask for", "", headings);
 	for (size_t i = 0; i < p->n; i++)
-		program_row(out, &p->list[i]);
+		family_row(out, &p->list[i]);
 	page_table_end(out);
 }
 
 static int page_put(FILE *out, const void *answer)
 {
-	struct programs p = {0};
-	int rc = programs_read(answer, &p) || page_begin(out, "My jobs", "My jobs: asked for and used");
+	struct families p = {0};
+	int rc = families_read(answer, &p) || page_begin(out, "Jobs: asked for and used", "Jobs: asked for and used");
 
 	if (!rc) {
 		tiles_put(out, &p);
 		bars_put(out, &p);
 		table_put(out, &p);
 		page_end(out,
-			 "Jobs that only differ in numbers are one program. Ask for: the upper bound of the last estimate, and at least a "
-			 "quarter more than the longest run that completed. It holds for the inputs that ran. A longer input needs more: "
-			 "sbatch tells an estimate when the job is submitted.",
+			 "Each row has jobs of the same size whose scripts differ only in numbers (a family). Ask for is the upper bound of the "
+			 "last estimate, and at least 1.25 times the longest completed run, rounded up. Larger inputs need more. Jobs of srun "
+			 "and salloc and heterogeneous jobs are left out.",
 			 "precedent jobs");
 	}
 	free(p.list);

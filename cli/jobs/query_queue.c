@@ -4,9 +4,11 @@
  * it to. It ends when its estimate has passed, and at its limit at the latest.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -20,8 +22,8 @@
 
 #define LINE_FIELDS 8
 #define JOBS_ASKED  500 /* as many as precedentd gives */
-/* The name is the last field: it may have any character. */
-#define SQUEUE "SLURM_TIME_FORMAT=%%s timeout 20 squeue --noheader %s --format='%%A|%%i|%%T|%%S|%%l|%%P|%%r|%%j' </dev/null"
+/* The name is the last field: it may have any character. A line that it makes does not begin with the mark. */
+#define SQUEUE "SLURM_TIME_FORMAT=%%s timeout 20 squeue --noheader %s --format='%s|%%A|%%i|%%T|%%S|%%l|%%P|%%r|%%j' </dev/null"
 
 struct args {
 	bool json, all;
@@ -31,8 +33,13 @@ struct args {
 /* ---- the queue of Slurm ---- */
 
 /* Cuts the line at its first bars. False if it is not a line of squeue. */
-static bool line_cut(char *line, char *field[LINE_FIELDS])
+static bool line_cut(char *line, const char *mark, char *field[LINE_FIELDS])
 {
+	size_t n = strlen(mark);
+
+	if (strncmp(line, mark, n) != 0 || line[n] != '|')
+		return false;
+	line += n + 1;
 	line[strcspn(line, "\n")] = '\0';
 	for (size_t i = 0; i < LINE_FIELDS; i++) {
 		field[i] = line;
@@ -67,16 +74,23 @@ static json_t *line_json(char *const field[LINE_FIELDS])
 /* The jobs in the queue; NULL with the message written. squeue shows a user what the site lets them see. */
 static json_t *squeue_read(bool all)
 {
-	char command[256], *line = NULL, *field[LINE_FIELDS];
+	char command[256], mark[24], *line = NULL, *field[LINE_FIELDS];
+	uint64_t random;
 	json_t *queue = json_array();
 	size_t room = 0;
 	FILE *f;
 	int rc;
 
-	snprintf(command, sizeof(command), SQUEUE, all ? "" : "--me");
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
+		cli_fail("no random number: %s", strerror(errno));
+		json_decref(queue);
+		return NULL;
+	}
+	snprintf(mark, sizeof(mark), "%016llx", (unsigned long long)random);
+	snprintf(command, sizeof(command), SQUEUE, all ? "" : "--me", mark);
 	f = popen(command, "re");
 	while (f && getline(&line, &room, f) > 0)
-		if (line_cut(line, field))
+		if (line_cut(line, mark, field))
 			json_array_append_new(queue, line_json(field));
 	free(line);
 	rc = f ? pclose(f) : -1;
@@ -246,9 +260,9 @@ static const struct verb_option queue_options[] = {
 const struct verb verb_queue = {
 	"queue", "", "your jobs in the queue: when they begin and end",
 	.forms = {"[--all] [--json | --from FILE]"},
-	.text = "Your jobs that wait or run. START is when the job began, or when Slurm expects it to begin. TAKES is the estimate of "
-		"its run time, END when it then ends, with the interval. 'by' is the end of its LIMIT: there is no estimate, or the "
-		"job is later than it.",
+	.text = "Your jobs that wait or run. LIMIT: the limit that you asked for. TAKES: the estimate, or how long similar runs took. "
+		"START: when the job began, or when Slurm expects it to begin. END: the expected end, with its interval. 'by 16:51': "
+		"there is no estimate, its limit ends then. 'late, by 16:51': it has run longer than the upper bound.",
 	.examples = {"", "--json"},
 	.options = queue_options, .run = queue_verb,
 };

@@ -318,7 +318,7 @@ static void dead_end_text(struct ending_words *w, const struct ending_finding *f
 	else if (m->need == NEED_UNLOCK)
 		text_add(w, ", which rank %u has locked: ", m->peer[0]);
 	else
-		text_add(w, " for rank %u, which has not called %s: ", m->peer[0],
+		text_add(w, " for rank %u, which did not call %s for this epoch: ", m->peer[0],
 			 m->need == NEED_POST ? "MPI_Win_post" : "MPI_Win_complete");
 	add_ended(w, m);
 	if (m->need == NEED_MESSAGE && m->other_tag >= 0)
@@ -407,7 +407,7 @@ const char *ending_text(struct ending_words *w, const struct ending_finding *f)
 		add_collective(w, f, 0);
 		text_add(w, " where ");
 		add_collective(w, f, 1);
-		text_add(w, ": all ranks of a communicator must make the same collective calls in the same order");
+		text_add(w, ": all ranks of a communicator, window or file must make the same collective calls in the same order");
 		break;
 	case ENDING_DEADLOCK:
 		deadlock_text(w, f);

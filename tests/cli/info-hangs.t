@@ -38,7 +38,7 @@ sub start {
 }
 
 my $finalize = qr/is in MPI_Finalize in main \(hangs\.c:\d+\)/;
-my $order = qr/: all ranks of a communicator must make the same collective calls in the same order/;
+my $order = qr/: all ranks of a communicator, window or file must make the same collective calls in the same order/;
 # case => [how it ends (1: it is killed by the test), kind, ranks, first line of info about it]
 my %case = (
 	'send-send' => [1, 'deadlock', [0, 1], qr/hung     rank 0 waits in ${\in('send-send', 'MPI_Send')} for rank 1, rank 1 in ${\in('send-send', 'MPI_Send')} for rank 0: a deadlock; both send 640,000 bytes before either receives/],
@@ -65,8 +65,8 @@ my %case = (
 	'no-rank' => [0, qr/^(?:died|in-call)$/, [3], qr/(?:died |ended)    rank 3 was in MPI_Send to rank 4, tag 15 ${\at('no-rank')}(?:, and ended|: there is no such rank)/],
 	fence => [1, 'no-entry', [0, 2, 3], qr/hung     ranks 0, 2, 3 wait in ${\on('fence', 'MPI_Win_fence', 'window')}, which rank 1 has not entered: rank 1 $finalize/],
 	'win-free' => [1, 'no-entry', [0, 1, 3], qr/hung     ranks 0, 1, 3 wait in ${\on('win-free', 'MPI_Win_free', 'window')}, which rank 2 has not entered: rank 2 $finalize/],
-	'no-post' => [1, 'no-post', [0], qr/hung     rank 0 waits in ${\start('no-post', ' on window \d+')} for rank 1, which has not called MPI_Win_post: rank 1 $finalize/],
-	'no-complete' => [1, 'no-complete', [2], qr/hung     rank 2 waits in ${\on('no-complete', 'MPI_Win_wait', 'window')} for rank 1, which has not called MPI_Win_complete: rank 1 $finalize/],
+	'no-post' => [1, 'no-post', [0], qr/hung     rank 0 waits in ${\start('no-post', ' on window \d+')} for rank 1, which did not call MPI_Win_post for this epoch: rank 1 $finalize/],
+	'no-complete' => [1, 'no-complete', [2], qr/hung     rank 2 waits in ${\on('no-complete', 'MPI_Win_wait', 'window')} for rank 1, which did not call MPI_Win_complete for this epoch: rank 1 $finalize/],
 	'both-start' => [1, 'deadlock', [0, 1], qr/hung     rank 0 waits in ${\start('both-start', '')} for rank 1, rank 1 in ${\start('both-start', '')} for rank 0: a deadlock$/m],
 	'no-unlock' => [1, 'no-unlock', [3], qr/hung     rank 3 waits in MPI_Win_(?:lock|unlock) to rank 0 on window \d+ in no_unlock \(hangs\.c:\d+\), which rank 1 has locked: rank 1 $finalize/],
 	'file-open' => [1, 'no-entry', [0 .. 2], qr/hung     ranks 0-2 wait in ${\in('file-open', 'MPI_File_open')}, which rank 3 has not entered: rank 3 $finalize/],

@@ -33,15 +33,15 @@ my ($html, %row) = page(
 	run_of('plain', 60, 'COMPLETED', 100), run_of('plain', 60, 'FAILED', 900),
 	run_of('cut', 60, 'TIMEOUT', 3600), run_of('cut', 60, 'COMPLETED', 1000),
 	run_of('late', 60, 'TIMEOUT', 60), run_of('late', 60, 'COMPLETED', 1000),
-	run_of('fails', 60, 'FAILED', 10), run_of('<b>bold', 60, 'RUNNING', 0));
+	run_of('fails', 60, 'FAILED', 10), run_of('<b>bold', 60, 'RUNNING', 0), run_of('', 60, 'COMPLETED', 99999));
 
 is_deeply($row{known}, [2, 2, 0, '10:00:00', '00:58:20', '01:06:40', '01:15:00'], 'a quarter above the longest run is more than the estimate');
 is_deeply($row{plain}, [2, 1, 0, '01:00:00', '00:01:40', '&ndash;', '00:03:00'], 'without an estimate: by the run that completed, in minutes');
-is($row{cut}[6], 'more: a limit ended it', 'a run that its limit ended was longer');
+is($row{cut}[6], 'more: a run was ended by its limit', 'a run that its limit ended was longer');
 is($row{late}[6], '00:21:00', 'unless its limit was below what others needed');
 is($row{fails}[6], '&ndash;', 'nothing is known of a program that never completed');
 ok($row{'&lt;b&gt;bold'}, 'a name is no markup');
-like($html, qr/<dd>10<\/dd><dd>of 6 programs<\/dd>/, 'jobs and programs are counted');
+like($html, qr/<dd>10<\/dd><dd>of 6 families; 1 left out<\/dd>/, 'jobs and families are counted; those without a family are left out');
 like($html, qr/<dd>2<\/dd><dd>1 of 2 that completed were inside the interval<\/dd>/, '... and predictions');
 # Node hours of runs that completed or were ended by a limit: asked (2 * 10 + 5) * 2, used 2 * 12260 s.
 like($html, qr/<dd>7\.3<\/dd>/, 'asked for each hour used');

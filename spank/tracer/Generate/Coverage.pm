@@ -85,7 +85,7 @@ Sessions
 A trace begins in MPI_Init and ends in MPI_Finalize.
 A program that uses sessions alone is not traced.
 A program that also calls MPI_Init is traced.
-A skeleton makes a communicator of MPI_Comm_create_from_group with MPI_Comm_create_group.
+For a communicator of MPI_Comm_create_from_group, a skeleton calls MPI_Comm_create_group.
 A program has no skeleton if it communicates on a communicator that was made before MPI_Init.
 The same holds for a communicator of MPI_Intercomm_create_from_groups.
 .TP
