@@ -2,6 +2,7 @@
 /* The stages from a trace to a skeleton: see pipeline.h. */
 #include "skelgen/pipeline.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #define XXH_INLINE_ALL
@@ -17,6 +18,7 @@
 #define CLEARLY   1.25  /* nearer to the limits must a skeleton of pieces be than one of the whole run */
 #define FEW       8     /* pieces: the differences between fewer say too little about the rest of the run */
 #define FAR       4     /* CLEARLY for these */
+#define CALLS_OVER 2    /* times the most calls that an excerpt may have: it must have the run's first and last segment */
 #define OVER      1.2   /* times the budget that a skeleton may run */
 #define TRIES     6     /* for an excerpt within the limits */
 #define WORK_MOST (1u << 20) /* calls read and contracted for all excerpts: up to 8 s */
@@ -298,6 +300,12 @@ static int search_step(struct search *s, struct errbuf *err)
 
 	if (pieces_choose(s->survey, tried.seconds, tried.events, &now.pieces, err) != 0)
 		return -1;
+	if (now.pieces.events > CALLS_OVER * s->most) {
+		err_set(err, "the fewest pieces have %" PRIu64 " calls, and a skeleton of at most %" PRIu64 " can be made in time",
+			now.pieces.events, CALLS_OVER * s->most);
+		skel_stages_free(&now);
+		return -1;
+	}
 	same = again(s, &now.pieces);
 	rv = same ? 1 : attempt(s, &now, err);
 	if (rv == 0) {

@@ -265,14 +265,19 @@ static struct syn *ahead(uint32_t n_ranks, uint32_t steps, uint64_t seed)
 	return s;
 }
 
-/* Rank 0 has three receives from any rank open all the time. */
-static struct syn *posted(uint32_t n_ranks, uint32_t tasks, uint64_t seed)
+/* Rank 0 has three receives from any rank open all the time, after so many calls of each other rank. */
+static struct syn *posted(uint32_t n_ranks, uint32_t set_up, uint32_t tasks, uint64_t seed)
 {
 	struct syn *s = syn_create(n_ranks);
 	uint64_t *now = calloc(n_ranks, sizeof *now); /* a call takes 1500 ns */
 
 	assert_non_null(now);
 	syn_begin(s);
+	for (uint32_t i = 0; i < (n_ranks - 1) * set_up; i++)
+		syn_call(s, 1 + i % (n_ranks - 1), "MPI_Send", 30 + syn_random(&seed) % 200,
+			 SYN(.dst = TRACE_PROC_NULL, .gap_ns = 20, .dur_ns = 1));
+	for (uint32_t r = 0; set_up > 0 && r < n_ranks; r++)
+		syn_call(s, r, "MPI_Barrier", 9, SYN(.gap_ns = r == 0 ? 21 * set_up : 100));
 	for (int64_t slot = 0; slot < 3; slot++)
 		syn_call(s, 0, "MPI_Irecv", 10, SYN(.src = TRACE_ANY_SOURCE, .count = 2, .req = slot));
 	for (uint32_t k = 0; k < tasks; k++) {
@@ -371,7 +376,7 @@ static void test_open_receives(void **arg)
 {
 	(void)arg;
 	for (uint64_t seed = 1; seed <= 10; seed++) {
-		struct syn *program[] = {ahead(2 + seed % 3, 400, seed), posted(2 + seed % 3, 900, seed)};
+		struct syn *program[] = {ahead(2 + seed % 3, 400, seed), posted(2 + seed % 3, 0, 900, seed)};
 
 		for (size_t i = 0; i < 2; i++) {
 			struct fixture f;
@@ -629,6 +634,36 @@ static void test_size_of_trees(void **arg)
 	assert_true(random_repeats(200, 1500)); /* 300,000: many ranks, which may be alike */
 }
 
+static int understand_posted(uint32_t set_up, uint32_t *pieces, struct errbuf *err)
+{
+	struct syn *s = posted(2, set_up, 6000, 3);
+	struct trace *t = syn_open(s);
+	const struct skel_budget budget = {.seconds = 0.1 * own_seconds(t)};
+	struct skel_stages stages = {.excerpt = NULL};
+	int rv = skel_understand_pieces(t, &budget, &stages, err);
+
+	*pieces = stages.pieces.n;
+	skel_stages_free(&stages);
+	trace_close(t);
+	syn_destroy(s);
+	return rv;
+}
+
+/* Where receives are open, an excerpt has the run's first segment. It has no cut before these receives are open. */
+static void test_long_set_up_is_refused(void **arg)
+{
+	struct errbuf err = {{0}};
+	uint32_t pieces;
+
+	(void)arg;
+	if (understand_posted(2000, &pieces, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_in_range(pieces, 3, 100);
+	assert_int_equal(understand_posted(80000, &pieces, &err), -1);
+	assert_int_equal(pieces, 0);
+	assert_non_null(strstr(err.text, "the fewest pieces have "));
+}
+
 /* Fewer calls than the budget has time for. */
 static void test_calls_are_bounded(void **arg)
 {
@@ -649,6 +684,7 @@ int main(void)
 		cmocka_unit_test(test_excerpt_is_proved),
 		cmocka_unit_test(test_farm_is_cut),
 		cmocka_unit_test(test_calls_are_bounded),
+		cmocka_unit_test(test_long_set_up_is_refused),
 		cmocka_unit_test(test_lines_are_counted),
 		cmocka_unit_test(test_large_is_refused),
 		cmocka_unit_test(test_size_of_trees),
