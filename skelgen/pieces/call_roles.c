@@ -390,7 +390,7 @@ int rank_walk(const struct trace_rank *rank, const struct call_roles *roles, con
 	folded_begin(&it, &rank->events);
 	for (uint64_t e = 0; !w.no_memory && folded_next(&it, &sym); e++) {
 		if (l->before != NULL)
-			l->before(l->arg, e, w.open + open_receives_state(&w.receives));
+			l->before(l->arg, e, w.open + w.receives.state);
 		step(&w, e, sym);
 	}
 	free(w.count);

@@ -1,59 +1,80 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See open_receives.h. */
+/*
+ * See open_receives.h. The open receives of an envelope are a queue. Its first receive and each two neighbours tell the whole
+ * queue, as no receive is in it twice. The state is the sum of hashes of these, over all queues.
+ */
 #include "skelgen/pieces/open_receives.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "common/array.h"
 
-#define COMPARED 64 /* envelopes of later receives are not compared: their order counts as a whole */
+/* The number of the envelope's queue, and 1; 0 without memory. */
+static uint32_t queue_of(struct open_receives *o, uint64_t envelope)
+{
+	uint32_t at, i;
+
+	HASH_TABLE_FOR_EACH(&o->queues, envelope, at, i)
+		if (o->queue[i].envelope == envelope)
+			return i + 1;
+	if (ARRAY_ROOM(o->queue, o->cap_queue, o->n_queue + 1) != 0 || hash_table_add(&o->queues, envelope, o->n_queue) != 0)
+		return 0;
+	o->queue[o->n_queue] = (struct open_queue){.envelope = envelope};
+	return ++o->n_queue;
+}
+
+/* Hash of two neighbours. before: 0 for the first of the queue. */
+static uint64_t neighbours(const struct open_receives *o, uint32_t before, uint32_t after)
+{
+	uint64_t pair[2] = {before > 0 ? o->at[before - 1].call : 0, o->at[after - 1].call};
+
+	return XXH3_64bits(pair, sizeof pair);
+}
 
 int open_receives_add(struct open_receives *o, const struct open_receive *r)
 {
+	struct open_queue *q;
+	uint32_t queue, own = (uint32_t)r->slot + 1;
+
 	open_receives_remove(o, r->slot);
-	if (ARRAY_ROOM(o->at, o->cap, o->n + 1) != 0)
+	queue = queue_of(o, r->envelope);
+	if (queue == 0 || ARRAY_ROOM_ZEROED(o->at, o->cap, own) != 0)
 		return -1;
-	o->at[o->n++] = *r;
-	o->changed = true;
+	q = &o->queue[queue - 1];
+	o->at[own - 1] = (struct open_link){r->call, queue, q->last, 0};
+	o->state += neighbours(o, q->last, own);
+	if (q->last > 0)
+		o->at[q->last - 1].after = own;
+	q->last = own;
 	return 0;
 }
 
 bool open_receives_remove(struct open_receives *o, int64_t slot)
 {
-	for (uint32_t i = 0; i < o->n; i++) {
-		if (o->at[i].slot != slot)
-			continue;
-		o->changed = true;
-		memmove(o->at + i, o->at + i + 1, (--o->n - i) * sizeof *o->at);
-		return true;
+	struct open_link *l = slot >= 0 && slot < o->cap ? &o->at[slot] : NULL;
+
+	if (l == NULL || l->queue == 0)
+		return false;
+	o->state -= neighbours(o, l->before, (uint32_t)slot + 1);
+	if (l->after > 0) {
+		o->state += neighbours(o, l->before, l->after) - neighbours(o, (uint32_t)slot + 1, l->after);
+		o->at[l->after - 1].before = l->before;
+	} else {
+		o->queue[l->queue - 1].last = l->before;
 	}
-	return false;
-}
-
-uint64_t open_receives_state(struct open_receives *o)
-{
-	uint64_t sum = 0;
-
-	if (!o->changed)
-		return o->state;
-	for (uint32_t i = 0; i < o->n; i++) {
-		uint64_t w[2] = {o->at[i].call, i < COMPARED ? 0 : i};
-
-		for (uint32_t j = 0; j < i && i < COMPARED; j++)
-			w[1] += o->at[j].envelope == o->at[i].envelope;
-		sum += XXH3_64bits(w, sizeof w) | 1;
-	}
-	o->state = sum;
-	o->changed = false;
-	return sum;
+	if (l->before > 0)
+		o->at[l->before - 1].after = l->after;
+	l->queue = 0;
+	return true;
 }
 
 void open_receives_free(struct open_receives *o)
 {
 	free(o->at);
+	free(o->queue);
+	hash_table_free(&o->queues);
 	*o = (struct open_receives){0};
 }

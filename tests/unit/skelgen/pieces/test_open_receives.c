@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The state of open receives is the same exactly where each envelope has the same receives in the same order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "skelgen/pieces/open_receives.h"
+#include "tests/unit/synthetic.h"
+
+enum { SLOTS = 5, ENVELOPES = 2, STEPS = 3000, MANY = 200, QUEUES = 5 };
+
+/* The oracle: slots of each envelope in the order in which they were posted, plus 1; 0 ends them. */
+struct queues {
+	uint8_t slot[ENVELOPES][SLOTS + 1];
+};
+
+static void queues_remove(struct queues *q, uint8_t slot)
+{
+	for (int e = 0; e < ENVELOPES; e++) {
+		uint8_t *at = memchr(q->slot[e], slot + 1, SLOTS);
+
+		if (at != NULL)
+			memmove(at, at + 1, (size_t)(q->slot[e] + SLOTS - at));
+	}
+}
+
+static void queues_add(struct queues *q, uint8_t slot, uint32_t envelope)
+{
+	queues_remove(q, slot);
+	q->slot[envelope][strlen((const char *)q->slot[envelope])] = (uint8_t)(slot + 1);
+}
+
+static bool queues_have(const struct queues *q, uint8_t slot)
+{
+	return memchr(q->slot[0], slot + 1, SLOTS) != NULL || memchr(q->slot[1], slot + 1, SLOTS) != NULL;
+}
+
+/* Another call posts the slot's receive for each envelope. */
+static void post(struct open_receives *o, int64_t slot, uint64_t envelope)
+{
+	const struct open_receive r = {slot, envelope + 1, 1000 * (uint64_t)slot + envelope + 7};
+
+	assert_int_equal(open_receives_add(o, &r), 0);
+}
+
+static void test_state_tells_queues(void **arg)
+{
+	static struct queues seen[STEPS];
+	static uint64_t state[STEPS];
+	struct open_receives o = {.state = 0};
+	struct queues q = {{{0}}};
+	uint64_t seed = 5;
+	uint32_t again = 0;
+
+	(void)arg;
+	for (uint32_t i = 0; i < STEPS; i++) {
+		uint8_t slot = (uint8_t)(syn_random(&seed) % SLOTS);
+		uint32_t what = (uint32_t)(syn_random(&seed) % (ENVELOPES + 1));
+
+		if (what < ENVELOPES) {
+			post(&o, slot, what);
+			queues_add(&q, slot, what);
+		} else {
+			assert_int_equal(open_receives_remove(&o, slot), queues_have(&q, slot));
+			queues_remove(&q, slot);
+		}
+		seen[i] = q;
+		state[i] = o.state;
+		for (uint32_t j = 0; j < i; j++) {
+			bool same = memcmp(&seen[j], &q, sizeof q) == 0;
+
+			assert_int_equal(state[j] == o.state, same);
+			again += same;
+		}
+	}
+	assert_true(again > STEPS);
+	open_receives_free(&o);
+}
+
+/* Also of many receives, only the order in each envelope counts. */
+static void test_many(void **arg)
+{
+	struct open_receives mixed = {.state = 0}, sorted = {.state = 0};
+
+	(void)arg;
+	for (int64_t slot = 0; slot < MANY; slot++)
+		post(&mixed, slot, (uint64_t)slot % QUEUES);
+	for (int64_t e = 0; e < QUEUES; e++)
+		for (int64_t slot = e; slot < MANY; slot += QUEUES)
+			post(&sorted, slot, (uint64_t)e);
+	assert_true(mixed.state != 0);
+	assert_int_equal(mixed.state, sorted.state);
+	post(&sorted, MANY - 1 - QUEUES, QUEUES - 1); /* behind the last one of its envelope */
+	assert_int_not_equal(mixed.state, sorted.state);
+	post(&sorted, MANY - 1, QUEUES - 1);
+	assert_int_equal(mixed.state, sorted.state);
+	for (int64_t slot = 0; slot < MANY; slot++)
+		assert_true(open_receives_remove(&mixed, slot * 7 % MANY));
+	assert_false(open_receives_remove(&mixed, 0));
+	assert_int_equal(mixed.state, 0);
+	open_receives_free(&mixed);
+	open_receives_free(&sorted);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_state_tells_queues),
+		cmocka_unit_test(test_many),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
