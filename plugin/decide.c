@@ -437,7 +437,7 @@ static int trace(struct deciding *d)
  * or -1 on error. */
 static int trace_is_due(struct deciding *d, const struct store_program *p)
 {
-	/* The guard of a failed traced run has the kin of that run's text. */
+	/* It has predictions from past runs, and the guard of its failed traced run has the kin of another text. */
 	if (d->same_launches && p->state == PROGRAM_FAILED)
 		return 0;
 	return p->retrace_at && d->in->now >= p->retrace_at ? may_trace(d, p->retrace_at) : 0;
@@ -503,7 +503,7 @@ static int decide_unknown(struct deciding *d, bool named)
 	if (rv)
 		return rv < 0 ? -1 : predict_run(d, named);
 	d->out->act = ACT_OBSERVE;
-	rv = decide_is_fresh(d) ? 0 : may_trace(d, 0);
+	rv = d->untraced == UNTRACED_LAUNCHES || decide_is_fresh(d) ? 0 : may_trace(d, d->marked_since);
 	if (rv > 0)
 		return trace(d);
 	decide_say_untraced(d);

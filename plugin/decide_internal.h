@@ -30,6 +30,7 @@ enum untraced {
 	UNTRACED_STOPPED, /* tracing is stopped on this cluster */
 	UNTRACED_GUARDED, /* withheld after a trial: see trial */
 	UNTRACED_MARKED,  /* another run of the program was marked a moment ago */
+	UNTRACED_LAUNCHES, /* the run of same_job launched the same, and failed while it was traced */
 	UNTRACED_FRESH,	  /* keys of its kind never come again: see fresh */
 };
 
@@ -65,6 +66,7 @@ struct deciding {
 	const struct option *instead_of;
 	bool same_launches; /* the job has another key; it is known as same_job, which launched the same; 0: none was traced */
 	uint32_t same_job;
+	int64_t marked_since; /* an earlier mark of an unknown job's launches does not count */
 	uint32_t fresh; /* of UNTRACED_FRESH: jobs of its kind in a row with new keys */
 	/* Results of look-ups, which are not zeroed. */
 	struct store_lookup known, others;

@@ -12,6 +12,22 @@
  */
 #define FRESH_TRACED '0' /* first hex digit of the key */
 
+/* The traced run of the program that launches the same left no trace, and no past runs predict it. Then this job is a
+ * job of its own. It is traced, unless the tracer may be why that run failed. */
+static bool is_of_its_own(struct deciding *d)
+{
+	const struct store_program *p = &d->known.program;
+
+	if (d->known.n_estimates || !store_program_lacks_trace(p) || p->retrace_at > d->in->now)
+		return false;
+	if (strstr(p->reason, STORE_WITHOUT_TRACER) || strstr(p->reason, STORE_NOT_BY_ITSELF)) {
+		d->untraced = UNTRACED_LAUNCHES;
+		d->same_job = p->source_job;
+	}
+	d->marked_since = p->retrace_at;
+	return true;
+}
+
 int decide_launch(struct deciding *d)
 {
 	struct decision *out = d->out;
@@ -24,6 +40,8 @@ int decide_launch(struct deciding *d)
 	rv = d->src->reads->lookup(d->src->store, key, &d->known, d->err);
 	if (rv <= 0 || d->known.program.uid != d->in->uid)
 		return rv < 0 ? -1 : 0;
+	if (is_of_its_own(d))
+		return 0;
 	memcpy(out->id.key, key, sizeof(out->id.key));
 	memcpy(out->comment.key, key, sizeof(out->comment.key));
 	d->same_launches = true;

@@ -68,6 +68,9 @@ void decide_say_untraced(struct deciding *d)
 
 	if (d->untraced == UNTRACED_MARKED)
 		decide_say(d->out, "precedent: the first run of this job is being traced, no prediction yet");
+	if (d->untraced == UNTRACED_LAUNCHES)
+		decide_say(d->out, "precedent: not traced: job %u, which launched the same, failed while it was traced; this run is without "
+				   "the tracer", d->same_job);
 	if (d->untraced == UNTRACED_FRESH)
 		decide_say(d->out, "precedent: not traced: the last %u jobs like this one all differed; --predict=observe traces it",
 			   d->fresh);

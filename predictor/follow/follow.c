@@ -219,7 +219,7 @@ static const char *next_run(const struct store_run *run)
 {
 	struct trial_run ended = {.end_state = run->end_state, .elapsed_s = run->elapsed_s};
 
-	return trial_may_be_tracer(&ended) ? "the next run goes without the tracer" : "the next run is traced again";
+	return trial_may_be_tracer(&ended) ? STORE_WITHOUT_TRACER : "the next run is traced again";
 }
 
 /* A traced job has ended. Returns 1 when its trace may still show up, or the spool does not answer; else 0 or -1. */

@@ -22,13 +22,21 @@ static int see(const struct store_run *r, void *arg)
 	return s->again;
 }
 
+/* An untraced run may launch more than its key says, for instance if an input file is not named in its script. */
+static int launch_keep(const struct daemon_env *env, const struct store_run *run, uint64_t launch, int64_t now,
+		       struct errbuf *errp)
+{
+	return run->act == ACT_TRACE ? store_launch_put(env->store, launch, run->key, run->uid, now, errp)
+				     : store_launch_yield(env->store, launch, run->key, run->uid, now, errp);
+}
+
 int launch_follow(const struct daemon_env *env, const struct store_run *run, const struct job_comment *c,
 		  int64_t now, struct errbuf *errp)
 {
 	const struct store_run_filter of = {.uid = run->uid, .key = run->key, .max = LOOK_MAX};
 	struct seen seen = {.array_job = run->array_job};
 
-	if (store_launch_put(env->store, c->launch, run->key, run->uid, now, errp) < 0 ||
+	if (launch_keep(env, run, c->launch, now, errp) < 0 ||
 	    store_runs_each(env->store, &of, see, &seen, errp) < 0)
 		return -1;
 	if (seen.array && !seen.again)

@@ -102,7 +102,7 @@ static int reason_renew(const struct daemon_env *env, const struct store_trial *
 		return rc < 0 ? -1 : 0;
 	snprintf(p.reason, sizeof(p.reason), "traced job %u ended %s, job %u without the tracer ended %s; %s", t->traced_job, t->end_state,
 		 t->control_job, t->control_state,
-		 t->guard == TRIAL_SUSPECT ? "it is not traced again by itself" : "the next run is traced again");
+		 t->guard == TRIAL_SUSPECT ? STORE_NOT_BY_ITSELF : "the next run is traced again");
 	p.updated = now;
 	return store_program_put(env->store, &p, errp);
 }

@@ -141,27 +141,33 @@ int store_kind_get(struct store *s, uint64_t kind, uint32_t *fresh, struct errbu
 	return rv == 1 ? *fresh >= STORE_KIND_FRESH : rv;
 }
 
-/* The key to keep for what is launched: that of a program that the store has, else the new one. */
-static int launch_choose(struct store *s, uint64_t launch, const char **key, char old[IDENTITY_KEY_LEN + 1],
-			 struct errbuf *err)
+/* What of the program that is known for these launches? */
+enum known { KNOWN_NOT, KNOWN_KEEPS, KNOWN_YIELDS };
+
+/* A program without a trace yields to another text. If the tracer is suspected of its failure, it stays: the others
+ * are not traced. */
+static int launch_known(struct store *s, uint64_t launch, char key[IDENTITY_KEY_LEN + 1], struct errbuf *err)
 {
 	struct store_program p;
-	int rv = launch_read(s, launch, old, err);
+	int rv = launch_read(s, launch, key, err);
 
 	if (rv == 1)
-		rv = store_program_get(s, old, &p, err);
-	if (rv == 1)
-		*key = old;
-	return rv < 0 ? -1 : 0;
+		rv = store_program_get(s, key, &p, err);
+	if (rv != 1)
+		return rv < 0 ? -1 : KNOWN_NOT;
+	return store_program_lacks_trace(&p) && !strstr(p.reason, STORE_NOT_BY_ITSELF) ? KNOWN_YIELDS : KNOWN_KEEPS;
 }
 
 static int launch_write(struct store *s, const struct row_of *row, const char *key, struct errbuf *err)
 {
 	char old[IDENTITY_KEY_LEN + 1];
+	int known = launch_known(s, row->name, old, err);
 	sqlite3_stmt *st;
 
-	if (launch_choose(s, row->name, &key, old, err) < 0)
+	if (known < 0)
 		return -1;
+	if (known == KNOWN_KEEPS)
+		key = old;
 	st = store_stmt(s, Q_GROUP_PUT, err);
 	if (!st)
 		return -1;
@@ -183,6 +189,19 @@ int store_launch_put(struct store *s, uint64_t launch, const char *key, uint32_t
 		return 0;
 	store_rollback(s);
 	return -1;
+}
+
+int store_launch_yield(struct store *s, uint64_t launch, const char *key, uint32_t uid, int64_t now,
+		       struct errbuf *err)
+{
+	char old[IDENTITY_KEY_LEN + 1];
+	struct store_program p;
+	int rv = launch ? launch_known(s, launch, old, err) : KNOWN_NOT;
+
+	if (rv != KNOWN_YIELDS)
+		return rv < 0 ? -1 : 0;
+	rv = store_program_get(s, key, &p, err);
+	return rv ? (rv < 0 ? -1 : 0) : store_launch_put(s, launch, key, uid, now, err);
 }
 
 static int kind_write(struct store *s, const struct row_of *row, bool again, struct errbuf *err)

@@ -30,9 +30,14 @@ int store_launch_get(struct store *s, uint64_t launch, char key[IDENTITY_KEY_LEN
 /* Jobs of this kind in a row with new keys, if there are STORE_KIND_FRESH or more. 1, 0 if there are fewer.
  * Called after store_lookup. */
 int store_kind_get(struct store *s, uint64_t kind, uint32_t *fresh, struct errbuf *err);
-/* The program with this key launches this. A program that the store still has is not replaced. */
+/* The traced run with this key launches this. A program that the store still has is replaced only if it lacks a
+ * trace. */
 int store_launch_put(struct store *s, uint64_t launch, const char *key, uint32_t uid, int64_t now,
 		     struct errbuf *err);
+/* An untraced run launches this. If the program that is known for it lacks a trace, and this key has no program, this
+ * key takes its place: the next run is traced. */
+int store_launch_yield(struct store *s, uint64_t launch, const char *key, uint32_t uid, int64_t now,
+		       struct errbuf *err);
 /* A job of this kind: its key was new, or has come again. */
 int store_kind_add(struct store *s, uint64_t kind, bool again, uint32_t uid, int64_t now, struct errbuf *err);
 

@@ -18,6 +18,11 @@ const char *program_state_name(enum program_state state)
 	return (unsigned)state <= PROGRAM_FAILED ? state_names[state] : "unknown";
 }
 
+bool store_program_lacks_trace(const struct store_program *p)
+{
+	return p->state == PROGRAM_FAILED && !p->n_traces && p->retrace_at;
+}
+
 /* ---- programs ---- */
 
 static int program_write(struct store *s, const struct store_program *p, struct errbuf *err)

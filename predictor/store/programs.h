@@ -18,6 +18,10 @@ const char *program_state_name(enum program_state state);
 /* What stands behind this in the reason of PROGRAM_FAILED is about its runs, and is written anew with each of them. */
 #define STORE_REMARK "; past runs: "
 
+/* At the end of the reason of a program whose traced run failed, if the tracer may be why. */
+#define STORE_WITHOUT_TRACER "the next run goes without the tracer"
+#define STORE_NOT_BY_ITSELF  "it is not traced again by itself"
+
 struct store_program {
 	char key[IDENTITY_KEY_LEN + 1];
 	char family[IDENTITY_KEY_LEN + 1];
@@ -36,6 +40,8 @@ struct store_program {
 	int64_t shape;	    /* of its last job (places.h); 0 = not known */
 };
 
+/* Did its traced run leave no trace? Another run may leave one. */
+bool store_program_lacks_trace(const struct store_program *p);
 /* Insert or replace by key. */
 int store_program_put(struct store *s, const struct store_program *p, struct errbuf *err);
 /* 1 found, 0 no such program. */

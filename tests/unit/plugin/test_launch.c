@@ -80,16 +80,75 @@ static void test_known_by_launches(void **state)
 	assert_string_equal(d.comment.similar, "launch/0");
 }
 
-/* A program whose traced run failed is guarded by the kin of the text that was traced. */
-static void test_failed_trace(void **state)
+/* The traced run of another text left no trace. */
+static void fail_trace(const char *reason)
 {
-	(void)state;
 	w.known.n_estimates = 0;
 	w.known.program.state = PROGRAM_FAILED;
-	w.known.program.retrace_at = NOW - 60;
+	w.known.program.n_traces = 0;
+	w.known.program.retrace_at = NOW;
+	snprintf(w.known.program.reason, sizeof(w.known.program.reason), "%s", reason);
+}
+
+/* It was cancelled before it ran: the next run is traced, under its own key, though the launches were marked a moment ago. */
+static void test_failed_trace(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	row.launch = 0;
+	w.in.script = "#!/bin/sh\nmpirun ./first\n";
+	w.in.now = NOW - 10;
+	assert_int_equal(run().act, ACT_TRACE);
+	row.launch = store_launch_name(1000, &w.in.layout, strchr(LAUNCHES, '=') + 1);
+	w.in.script = "#!/bin/sh\nmpirun ./second\n";
+	w.in.now = NOW;
+	fail_trace("traced job 17 ended CANCELLED; the next run is traced again");
+	d = run();
+	assert_int_equal(d.act, ACT_TRACE);
+	assert_string_not_equal(d.comment.key, KNOWN);
+	assert_string_equal(d.comment.similar, "");
+	/* not before its time, and not twice */
+	w.known.program.retrace_at = NOW + 1;
 	assert_int_equal(run().act, ACT_OBSERVE);
+	w.known.program.retrace_at = NOW;
+	assert_int_equal(run().act, ACT_OBSERVE);
+}
+
+/* The tracer may be why it failed: one run goes without it, under its own key. */
+static void test_suspected_trace(void **state)
+{
+	static const char *const reasons[] = {"traced job 17 ended FAILED; the next run goes without the tracer",
+					      "traced job 17 ended FAILED, job 18 without the tracer ended COMPLETED; "
+					      "it is not traced again by itself"};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct decision d;
+
+		fail_trace(reasons[i]);
+		d = run();
+		assert_int_equal(d.act, ACT_OBSERVE);
+		assert_string_not_equal(d.comment.key, KNOWN);
+		assert_string_equal(d.message, "precedent: not traced: job 17, which launched the same, failed while it was traced; "
+					       "this run is without the tracer; --predict=off to opt out");
+	}
 	w.known.program.state = PROGRAM_NEW; /* by `precedent retrace` */
 	assert_int_equal(run().act, ACT_TRACE);
+}
+
+/* Past runs predict it, whatever became of its trace. */
+static void test_failed_trace_with_past_runs(void **state)
+{
+	struct decision d;
+	unsigned n = w.known.n_estimates;
+
+	(void)state;
+	fail_trace("traced job 17 ended CANCELLED; the next run is traced again");
+	w.known.n_estimates = n;
+	d = run();
+	assert_int_equal(d.act, ACT_PREDICT);
+	assert_string_equal(d.comment.key, KNOWN);
 }
 
 static void test_own_key_first(void **state)
@@ -215,6 +274,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup(test_known_by_launches, launch_setup),
 	    cmocka_unit_test_setup(test_failed_trace, launch_setup),
+	    cmocka_unit_test_setup(test_suspected_trace, launch_setup),
+	    cmocka_unit_test_setup(test_failed_trace_with_past_runs, launch_setup),
 	    cmocka_unit_test_setup(test_own_key_first, launch_setup),
 	    cmocka_unit_test_setup(test_unknown, launch_setup),
 	    cmocka_unit_test_setup(test_one_of_several_texts_is_traced, launch_setup),

@@ -79,6 +79,36 @@ static void test_launches(void **state)
 	store_close(s);
 }
 
+/* A program without a trace yields to another text, traced or not; a suspected one does not. */
+static void test_program_without_trace(void **state)
+{
+	struct store_program p = {.key = KEY1, .uid = 1000, .state = PROGRAM_FAILED, .retrace_at = NOW, .updated = NOW,
+				  .reason = "traced job 1 ended FAILED, job 2 without the tracer ended COMPLETED; "
+					    "it is not traced again by itself"};
+	struct store *s = opened(STORE_WRITE);
+
+	(void)state;
+	ok(store_launch_yield(s, launch, KEY1, 1000, NOW, &err));
+	assert_string_equal(look(s).key, ""); /* an untraced run alone makes no row */
+	put(s, KEY1);
+	ok(store_program_put(s, &p, &err));
+	put(s, KEY2);
+	ok(store_launch_yield(s, launch, KEY2, 1000, NOW, &err));
+	assert_string_equal(look(s).key, KEY1);
+	strcpy(p.reason, "traced job 1 ended FAILED; the next run goes without the tracer");
+	ok(store_program_put(s, &p, &err));
+	put_program(s, KEY3);
+	ok(store_launch_yield(s, launch, KEY3, 1000, NOW, &err)); /* a program of its own, with other launches */
+	assert_string_equal(look(s).key, KEY1);
+	ok(store_launch_yield(s, launch, KEY2, 1000, NOW, &err));
+	assert_string_equal(look(s).key, KEY2);
+	put(s, KEY1);
+	assert_string_equal(look(s).key, KEY1);
+	put(s, KEY3);
+	assert_string_equal(look(s).key, KEY3);
+	store_close(s);
+}
+
 static uint32_t count(struct store *s, bool again)
 {
 	assert_int_equal(store_kind_add(s, kind, again, 1000, NOW, &err), 0);
@@ -208,7 +238,7 @@ static void test_killed(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(test_launches), T(test_kinds), T(test_rows_of_another_length), T(test_index), T(test_killed)};
+	const struct CMUnitTest tests[] = {T(test_launches), T(test_program_without_trace), T(test_kinds), T(test_rows_of_another_length), T(test_index), T(test_killed)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
