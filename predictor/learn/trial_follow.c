@@ -130,7 +130,13 @@ static void control_set(struct store_trial *t, const struct store_run *run, int6
 	t->updated = now;
 }
 
-/* Other numbers say nothing of this key, but the others need not wait for it. */
+/* Of jobs with other texts, and the key of this one since they launch the same, a text may be the mended one. */
+static bool has_own_key(const struct store_run *run)
+{
+	return !strstr(run->similar, "launch/");
+}
+
+/* Other numbers, or another text, say nothing of this key, but the others need not wait for it. */
 static int other_ended(const struct daemon_env *env, struct store_trial *t, const struct store_run *run, int64_t now,
 		       struct errbuf *errp)
 {
@@ -150,7 +156,7 @@ static int untraced_ended(const struct daemon_env *env, struct store_trial *t, c
 
 	if (run->restarts || !is_open(t)) /* queued again it may have gone on where it was */
 		return 0;
-	if (strcmp(t->key, run->key))
+	if (strcmp(t->key, run->key) || !has_own_key(run))
 		return other_ended(env, t, run, now, errp);
 	if (!trial_compare(&traced, &untraced, &t->guard, &pair))
 		return 0;

@@ -303,6 +303,39 @@ static void assert_kin(enum trial_guard guard, const char *key)
 		fail_msg("%s of %s, not %s of %s", trial_guard_name(t.guard), t.key, trial_guard_name(guard), key);
 }
 
+/* Of a job with another text and the same launches. */
+static void other_text(uint32_t id, const char *state)
+{
+	struct cluster_job *j = job_of(id, ACT_OBSERVE, 1, 9);
+	struct job_comment c;
+
+	assert_int_equal(comment_parse(j->admin_comment, &c), 0);
+	strcpy(c.similar, "name/60/50/70,launch/1");
+	assert_true(comment_format(&c, w->comments[0], COMMENT_TEXT_MAX) > 0);
+	play(j, state, 5);
+}
+
+/* The user may have mended the script: its run is no evidence against the tracer. */
+static void test_other_text(void **state)
+{
+	(void)state;
+	member(1, ACT_TRACE, 1, "FAILED");
+	other_text(2, "COMPLETED");
+	assert_kin(TRIAL_DOUBT_KEY, KEY_ "1");
+	assert_int_equal(trial_of(KIN).pair, TRIAL_NO_PAIR);
+	member(3, ACT_OBSERVE, 1, "COMPLETED"); /* the same text is */
+	assert_kin(TRIAL_SUSPECT, KEY_ "1");
+	assert_int_equal(trial_of(KIN).pair, TRIAL_TRACED_FAILED);
+}
+
+static void test_other_text_fails(void **state)
+{
+	(void)state;
+	member(1, ACT_TRACE, 1, "COMPLETED");
+	other_text(2, "FAILED");
+	assert_int_equal(trial_of(KIN).control_job, 0);
+}
+
 /* A sweep: the first failure keeps all members from being traced until one has run; the second one for good. */
 static void test_sweep(void **state)
 {
@@ -539,7 +572,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_completes_without), T(test_fails_without),     T(test_other_ends),    T(test_cut_short), T(test_memory),
-		T(test_requeued),	   T(test_array),	      T(test_lost),	     T(test_lost_with_trace), T(test_sweep),
+		T(test_requeued),	   T(test_array),	      T(test_lost),	     T(test_lost_with_trace), T(test_sweep), T(test_other_text), T(test_other_text_fails),
 		T(test_sweep_of_failures), T(test_sweep_goes_on),     T(test_settled_by_key), T(test_lifted),	T(test_pair_for_tracer),
 		T(test_foreign_row),	   T(test_stops),	      T(test_one_user),	     T(test_one_user_hides), T(test_one_program), T(test_suspicion_ends),
 	};
