@@ -53,7 +53,8 @@ bool decide_is_fresh(struct deciding *d)
 {
 	uint64_t kind;
 
-	if (d->mode_given || !d->src->reads->kind || d->out->id.key[0] == FRESH_TRACED)
+	/* Beyond what its model over inputs knows, the next traced run tells the model more. */
+	if (d->unmodelled.text[0] || d->mode_given || !d->src->reads->kind || d->out->id.key[0] == FRESH_TRACED)
 		return false;
 	kind = store_kind_name(d->in->uid, d->in->name, d->out->id.family);
 	if (d->src->reads->kind(d->src->store, kind, &d->fresh, NULL) <= 0)

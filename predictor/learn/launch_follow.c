@@ -41,6 +41,7 @@ int launch_follow(const struct daemon_env *env, const struct store_run *run, con
 		return -1;
 	if (seen.array && !seen.again)
 		return 0;
-	return store_kind_add(env->store, store_kind_name(run->uid, run->name, run->family), seen.again,
-			      run->uid, now, errp);
+	/* A job that was predicted did not need to come again. */
+	return store_kind_add(env->store, store_kind_name(run->uid, run->name, run->family),
+			      seen.again || run->act == ACT_PREDICT, run->uid, now, errp);
 }

@@ -7,7 +7,7 @@
  * of user, layout and launches.
  *
  * - A kind: jobs of one user with the same job name and family key. Digits in the name do not count. It
- * counts jobs in a row whose exact keys were new.
+ * counts jobs in a row whose exact keys were new, and that were not predicted.
  *
  * Conventions as in store.h.
  */
@@ -38,7 +38,7 @@ int store_launch_put(struct store *s, uint64_t launch, const char *key, uint32_t
  * key takes its place: the next run is traced. */
 int store_launch_yield(struct store *s, uint64_t launch, const char *key, uint32_t uid, int64_t now,
 		       struct errbuf *err);
-/* A job of this kind: its key was new, or has come again. */
+/* A job of this kind: its key was new, or has come again. A predicted job counts as one that has come again. */
 int store_kind_add(struct store *s, uint64_t kind, bool again, uint32_t uid, int64_t now, struct errbuf *err);
 
 #endif

@@ -254,6 +254,28 @@ static void test_keys_that_never_come_again(void **state)
 	assert_int_equal(run().act, ACT_TRACE);
 }
 
+static int world_model(struct store *s, const char *kin, struct store_model *out, size_t max, struct errbuf *err)
+{
+	(void)s, (void)kin, (void)max, (void)err;
+	*out = (struct store_model){.candidate = "fast", .law = "of no use for these inputs"};
+	return 1;
+}
+
+/* A job beyond what the model over inputs knows is none of many that differ. */
+static void test_beyond_the_model(void **state)
+{
+	(void)state;
+	env[0] = OTHER;
+	row.fresh = STORE_KIND_FRESH;
+	while (run().act == ACT_TRACE && w.in.uid++ < 1100)
+		;
+	assert_string_equal(run().comment.similar, "fresh/8");
+	reads.model = world_model;
+	memset(&w.memo, 0, sizeof(w.memo));
+	assert_int_equal(run().act, ACT_TRACE);
+	assert_non_null(strstr(run().message, "first run of this job is being traced"));
+}
+
 static void test_names(void **state)
 {
 	const struct identity_layout l = {.tasks = 4};
@@ -280,6 +302,7 @@ int main(void)
 	    cmocka_unit_test_setup(test_unknown, launch_setup),
 	    cmocka_unit_test_setup(test_one_of_several_texts_is_traced, launch_setup),
 	    cmocka_unit_test_setup(test_keys_that_never_come_again, launch_setup),
+	    cmocka_unit_test_setup(test_beyond_the_model, launch_setup),
 	    cmocka_unit_test(test_names),
 	};
 

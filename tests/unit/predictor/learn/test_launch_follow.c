@@ -93,6 +93,15 @@ static void test_kinds(void **state)
 	assert_int_equal(fresh(), 1);
 }
 
+/* Seeds that the kin predicts: a new build after them is traced. */
+static void test_predicted_keys(void **state)
+{
+	(void)state;
+	for (uint32_t i = 1; i <= 9; i++)
+		job_play(job_of(i, i, i > 2 ? ACT_PREDICT : ACT_TRACE), "COMPLETED", 60);
+	assert_int_equal(fresh(), 0);
+}
+
 /* The tasks of an array are one submission. */
 static void test_arrays(void **state)
 {
@@ -127,7 +136,7 @@ static void test_retrace(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(test_program_of_launches), T(test_untraced_run_of_traced_key), T(test_kinds), T(test_arrays), T(test_retrace)};
+	const struct CMUnitTest tests[] = {T(test_program_of_launches), T(test_untraced_run_of_traced_key), T(test_kinds), T(test_predicted_keys), T(test_arrays), T(test_retrace)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
