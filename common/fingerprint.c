@@ -84,6 +84,14 @@ static const char *const OUTPUT_OPTIONS[] = {
 	"-o", "-output", "-output-filename",
 };
 
+bool fingerprint_is_output_option(const char *word, size_t len)
+{
+	for (size_t i = 0; i < sizeof(OUTPUT_OPTIONS) / sizeof(OUTPUT_OPTIONS[0]); i++)
+		if (strncmp(word, OUTPUT_OPTIONS[i], len) == 0 && !OUTPUT_OPTIONS[i][len])
+			return true;
+	return false;
+}
+
 /* Commands that write, move or remove all their arguments. */
 static const char *const WRITES_ALL[] = {"mkdir", "mktemp", "mv", "rm", "rmdir", "tee", "touch", "truncate", "unlink"};
 /* Commands that write their last argument. */

@@ -23,6 +23,7 @@
 #ifndef PRECEDENT_COMMON_FINGERPRINT_H
 #define PRECEDENT_COMMON_FINGERPRINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,6 +57,9 @@ struct fingerprint_job {
  * Returns -1 if time or memory ran out (err says why): a fingerprint covers all files or is absent.
  */
 int fingerprint_job(const struct fingerprint_job *job, char out[FINGERPRINT_LEN], struct errbuf *err);
+
+/* Is word[0..len) an option whose value names an output, as "--output" is? */
+bool fingerprint_is_output_option(const char *word, size_t len);
 
 /*
  * Write the build id of an ELF file, open at fd, to id. Reads a bounded number of bytes. Returns its length (at

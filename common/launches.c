@@ -256,6 +256,16 @@ static int hash_head(struct launches *l, const char *dir, const char *word)
 	return rc < 0 ? -1 : 0;
 }
 
+/* words[i] of a launch: may a file that it names be an input of the program? The files of tools of the system, files of
+ * the launcher, and outputs are none. */
+static bool may_be_input(const struct launches *l, const struct script_word *words, size_t i)
+{
+	const char *word = words[i].text, *before = i ? words[i - 1].text : "";
+	return l->n_programs > l->n_before && !LISTED(words[0].text, SYSTEM) &&
+	       !fingerprint_is_output_option(word, strcspn(word, "=")) &&
+	       !fingerprint_is_output_option(before, strlen(before));
+}
+
 /* words[0..n): a launch, from the word of its program or launcher on. */
 static int hash_launch(struct launches *l, const struct script_word *words, size_t n)
 {
@@ -271,6 +281,7 @@ static int hash_launch(struct launches *l, const struct script_word *words, size
 	l->n_before = l->n_programs;
 	for (size_t i = 0; i < n; i++) {
 		const struct script_word *w = &words[i];
+		size_t n_data = l->n_data;
 		if (w->flags & SCRIPT_WORD_OUTPUT) { /* a later launch may read it */
 			if (launches_output(l, w) < 0)
 				return -1;
@@ -280,6 +291,8 @@ static int hash_launch(struct launches *l, const struct script_word *words, size
 			return doubt(l, "not known before the job runs", w->text);
 		if ((i ? launches_word(l, dir, w->text) : hash_head(l, dir, w->text)) < 0)
 			return -1;
+		if (!may_be_input(l, words, i))
+			l->n_data = n_data;
 		if (multi && w->text[0] != '-' && launches_multi_prog(l, dir, w->text) < 0)
 			return -1;
 		multi |= srun && strcmp(w->text, "--multi-prog") == 0;

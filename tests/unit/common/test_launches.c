@@ -73,7 +73,8 @@ static void program(const char *dir, const char *name, const char *from)
 static int setup(void **state)
 {
 	static const char *const DIRS[] = {"here", "there",    "other",	    "rebuilt",	  "flat",
-					   "bin",  "here/sub", "other/sub", "rebuilt/sub"};
+					   "bin",  "here/sub", "other/sub", "rebuilt/sub",
+					   "loose"};
 	(void)state;
 	if (!mkdtemp(root))
 		return -1;
@@ -323,6 +324,35 @@ static void test_directory_counts_without_input(void **state)
 	assert_string_equal(of("flat", SCRIPT), first);
 }
 
+/* Files that are no inputs: whether the program reads another file of its directory is not known. */
+static void test_files_that_are_no_inputs(void **state)
+{
+	static const char *const bodies[] = {
+	    "touch file\nmpirun ./prog 5",   "rm -f file\nmpirun ./prog 5", "srun -o file ./prog 5",
+	    "srun --output=file ./prog 5",   "srun ./prog -o file",	     "./prog --out=file",
+	    "mpirun --hostfile file ./prog", "srun --multi-prog file",
+	};
+	char script[128];
+	(void)state;
+	program("loose", "prog", "/bin/true");
+	text("loose", "file", "0-3 ./prog 5\n");
+	for (size_t i = 0; i < N(bodies); i++) {
+		const char *first;
+		snprintf(script, sizeof(script), "#!/bin/sh\n%s\n", bodies[i]);
+		text("loose", "in.dat", "1\n");
+		first = of("loose", script);
+		assert_int_equal(strlen(first), 35);
+		text("loose", "in.dat", "2\n");
+		if (strcmp(of("loose", script), first) == 0)
+			fail_msg("the directory does not count: %s", bodies[i]);
+	}
+	snprintf(script, sizeof(script), "#!/bin/sh\nmpirun ./prog file -o out\n");
+	text("loose", "in.dat", "1\n");
+	const char *first = of("loose", script);
+	text("loose", "in.dat", "2\n");
+	assert_string_equal(of("loose", script), first);
+}
+
 static void test_multi_prog(void **state)
 {
 	static const char SCRIPT[] = "#!/bin/sh\nsrun -n 4 --multi-prog multi.conf\n";
@@ -499,6 +529,7 @@ int main(void)
 	    cmocka_unit_test(test_different_launches),
 	    cmocka_unit_test(test_what_is_not_certain),
 	    cmocka_unit_test(test_directory_counts_without_input),
+	    cmocka_unit_test(test_files_that_are_no_inputs),
 	    cmocka_unit_test(test_multi_prog),
 	    cmocka_unit_test(test_workflow_tools),
 	    cmocka_unit_test(test_generated_scripts),
