@@ -127,7 +127,18 @@ bool launches_is_shell_script(const char *head, size_t len)
 	return LISTED(name, SHELLS);
 }
 
-static int hash_regular(struct launches *l, const char *path, const char *word)
+/* An input may name files beside it. Below the directories of the job it counts with its folders, elsewhere with its
+ * folder's files. */
+static int hash_place(struct launches *l, const char *dir, const char *path)
+{
+	const char *here = launches_below(dir, path), *below = here ? here : launches_below(l->w.dirs[0], path);
+	if (!below)
+		return launches_folder(l, path);
+	hash_text(l, here ? 'w' : 'W', below);
+	return 0;
+}
+
+static int hash_regular(struct launches *l, const char *dir, const char *path, const char *word)
 {
 	struct launch_file file;
 	if (launches_file(l, path, &file) < 0)
@@ -136,7 +147,7 @@ static int hash_regular(struct launches *l, const char *path, const char *word)
 		return doubt(l, "a script of a shell is launched", word);
 	l->n_programs += file.program;
 	l->n_data += file.data;
-	return 0;
+	return file.data ? hash_place(l, dir, path) : 0;
 }
 
 /* The value of a word or of an option: a file, a directory, or text. */
@@ -155,14 +166,14 @@ static int hash_value(struct launches *l, const char *dir, const char *value)
 	} else if (S_ISDIR(st.st_mode)) {
 		hash_text(l, 'd', path);
 	} else {
-		rc = hash_regular(l, path, value);
+		rc = hash_regular(l, dir, path, value);
 	}
 	free(path);
 	return rc;
 }
 
 /* A word without a slash can be a program in PATH. Returns 1 if it is one. */
-static int hash_in_path(struct launches *l, const char *word)
+static int hash_in_path(struct launches *l, const char *dir, const char *word)
 {
 	const char *path = l->job->lookup ? l->job->lookup("PATH") : NULL;
 	while (path && *path) {
@@ -175,7 +186,7 @@ static int hash_in_path(struct launches *l, const char *word)
 			hash_text(l, 'p', word);
 			if (l->modules)
 				return 1;
-			return hash_regular(l, full, word) < 0 ? -1 : 1;
+			return hash_regular(l, dir, full, word) < 0 ? -1 : 1;
 		}
 		path += len + (path[len] == ':');
 	}
@@ -200,7 +211,7 @@ int launches_word(struct launches *l, const char *dir, const char *word)
 		char *here = path_normal(dir, word);
 		bool file = here && stat(here, &st) == 0 && S_ISREG(st.st_mode);
 		bool program = file && (st.st_mode & S_IXUSR);
-		int rc = file && !program ? 0 : hash_in_path(l, word);
+		int rc = file && !program ? 0 : hash_in_path(l, dir, word);
 		free(here);
 		if (rc)
 			return rc < 0 ? -1 : program ? doubt(l, "is in the directory and in PATH", word) : 0;
@@ -248,7 +259,7 @@ static int hash_head(struct launches *l, const char *dir, const char *word)
 	if (strchr(word, '/'))
 		rc = launches_word(l, dir, word);
 	else
-		rc = LISTED(word, NOT_UNDERSTOOD) ? doubt(l, "not understood", word) : hash_in_path(l, word);
+		rc = LISTED(word, NOT_UNDERSTOOD) ? doubt(l, "not understood", word) : hash_in_path(l, dir, word);
 	if (!strchr(word, '/') && rc == 0)
 		return doubt(l, "is no program that is known", word);
 	if (launcher)
@@ -539,7 +550,7 @@ int launches_of(const struct fingerprint_job *job, char out[LAUNCHES_LEN], struc
 		goto done;
 	}
 	XXH3_128bits_reset(l->hash);
-	hash_text(l, 'v', "launches-1");
+	hash_text(l, 'v', "launches-2");
 	if (read_script(l) == 0 && take_commands(l) == 0 && launches_outputs(l) == 0 &&
 	    (l->n_data || launches_dirs(l) == 0)) {
 		XXH128_hash_t h = XXH3_128bits_digest(l->hash);

@@ -5,7 +5,8 @@
  *
  * What counts:
  * - a program or an input file: its name without folders, and its content (programs by build id, large files
- * by samples, as in common/fingerprint.h);
+ * by samples, as in common/fingerprint.h). An input below the current or the work directory counts with its
+ * folders. For an input elsewhere, the files in its folder count;
  *
  * - other words: their text; a path within the current directory without that directory;
  *
@@ -13,7 +14,8 @@
  *
  * - the current directory, relative to the work directory, if the script has changed it;
  *
- * - the files in the current directory, if no input file is named. A directory with folders or many files
+ * - the files in the current directory, if no word of a program names an input file. A directory with folders or
+ * many files
  * counts by its path.
  *
  * A wrong answer would tell a prediction of another program. So there is no answer if the reader does not

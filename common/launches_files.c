@@ -215,29 +215,41 @@ static int list(struct launches *l, const char *dir, char *paths[LAUNCH_LISTING_
 	return n;
 }
 
+static int hash_listing(struct launches *l, const char *dir)
+{
+	char *paths[LAUNCH_LISTING_MAX];
+	struct launch_file file;
+	int n = list(l, dir, paths), rc = 0;
+	if (n < 0)
+		launches_piece(l, 'D', dir, strlen(dir));
+	else
+		launches_piece(l, 'l', "", 0);
+	if (n > 0)
+		qsort(paths, (size_t)n, sizeof(*paths), compare);
+	for (int k = 0; k < n; k++) {
+		if (rc == 0)
+			rc = launches_file(l, paths[k], &file);
+		free(paths[k]);
+	}
+	if (rc == 0 && launches_took_too_long(l))
+		return err_set(l->why, "reading the files took longer than %d ms", FINGERPRINT_TIME_NS / 1000000);
+	return rc;
+}
+
+int launches_folder(struct launches *l, const char *path)
+{
+	char folder[PATH_MAX];
+	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
+	if (strcmp(folder, l->listed) == 0)
+		return 0;
+	memcpy(l->listed, folder, sizeof(folder));
+	return hash_listing(l, folder[0] ? folder : "/");
+}
+
 int launches_dirs(struct launches *l)
 {
-	for (size_t i = 0; i < l->n_dirs; i++) {
-		const char *dir = l->w.dirs[l->dirs[i]];
-		char *paths[LAUNCH_LISTING_MAX];
-		struct launch_file file;
-		int n = list(l, dir, paths), rc = 0;
-		if (n < 0)
-			launches_piece(l, 'D', dir, strlen(dir));
-		else
-			launches_piece(l, 'l', "", 0);
-		if (n > 0)
-			qsort(paths, (size_t)n, sizeof(*paths), compare);
-		for (int k = 0; k < n; k++) {
-			if (rc == 0)
-				rc = launches_file(l, paths[k], &file);
-			free(paths[k]);
-		}
-		if (rc < 0)
+	for (size_t i = 0; i < l->n_dirs; i++)
+		if (hash_listing(l, l->w.dirs[l->dirs[i]]) < 0)
 			return -1;
-		if (launches_took_too_long(l))
-			return err_set(l->why, "reading the files took longer than %d ms",
-				       FINGERPRINT_TIME_NS / 1000000);
-	}
 	return 0;
 }

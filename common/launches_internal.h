@@ -3,6 +3,7 @@
 #ifndef PRECEDENT_COMMON_LAUNCHES_INTERNAL_H
 #define PRECEDENT_COMMON_LAUNCHES_INTERNAL_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -33,6 +34,7 @@ struct launches {
 	size_t n_env;
 	uint16_t dirs[LAUNCH_DIRS_MAX]; /* directories of launches: indexes into w.dirs */
 	size_t n_dirs;
+	char listed[PATH_MAX]; /* the last folder of an input elsewhere */
 	/* files that the script writes: word and its directory, into w */
 	struct {
 		const char *dir, *name;
@@ -70,6 +72,8 @@ int launches_outputs(struct launches *l);
 int launches_tee(struct launches *l, const struct script_word *words, size_t n);
 /* The programs and arguments in the file of srun --multi-prog. */
 int launches_multi_prog(struct launches *l, const char *dir, const char *name);
+/* The files in the folder of this path. */
+int launches_folder(struct launches *l, const char *path);
 /* The files in the directories of all launches. */
 int launches_dirs(struct launches *l);
 bool launches_took_too_long(const struct launches *l);

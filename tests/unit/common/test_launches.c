@@ -151,7 +151,8 @@ static void test_text_around_does_not_count(void **state)
 		if (strcmp(of("there", same[i]), base) && i != 1)
 			fail_msg("has another hash there: %s", same[i]);
 	}
-	assert_string_equal(of("there", absolute), base); /* the files of another directory, by content */
+	assert_int_equal(strlen(of("there", absolute)), 35);
+	assert_string_not_equal(of("there", absolute), base); /* in.dat may name a file beside it */
 }
 
 static void test_different_launches(void **state)
@@ -353,6 +354,36 @@ static void test_files_that_are_no_inputs(void **state)
 	assert_string_equal(of("loose", script), first);
 }
 
+static void is_same(const char *a, const char *b, bool same)
+{
+	assert_int_equal(strlen(a), 35);
+	if ((strcmp(a, b) == 0) != same)
+		fail_msg("%s and %s: not as meant", a, b);
+}
+
+/* An input may name files beside it. */
+static void test_folders_of_inputs(void **state)
+{
+	static const char FIRST[] = "#!/bin/sh\nsrun ./prog case1/in.cfg\n", SECOND[] = "#!/bin/sh\nsrun ./prog case2/in.cfg\n";
+	const char *first;
+	char elsewhere[256];
+	(void)state;
+	assert_true(mkdir(in("loose/case1"), 0755) == 0 && mkdir(in("loose/case2"), 0755) == 0);
+	program("loose", "prog", "/bin/true");
+	text("loose/case1", "in.cfg", "mesh.dat\n");
+	text("loose/case2", "in.cfg", "mesh.dat\n");
+	is_same(of("loose", FIRST), of("loose", SECOND), false);
+	is_same(of("loose", FIRST), of("loose", "#!/bin/sh\nsrun ./prog $PWD/case1/in.cfg\n"), true);
+	/* elsewhere the files beside it count */
+	snprintf(elsewhere, sizeof(elsewhere), "#!/bin/sh\nsrun ./prog %s/in.cfg\n", in("loose/case1"));
+	first = of("flat", elsewhere);
+	is_same(first, of("flat", elsewhere), true);
+	text("loose/case1", "mesh.dat", "1 2\n");
+	is_same(of("flat", elsewhere), first, false);
+	snprintf(elsewhere, sizeof(elsewhere), "#!/bin/sh\nsrun ./prog %s/in.cfg\n", in("loose/case2"));
+	is_same(of("flat", elsewhere), first, true); /* the same files */
+}
+
 static void test_multi_prog(void **state)
 {
 	static const char SCRIPT[] = "#!/bin/sh\nsrun -n 4 --multi-prog multi.conf\n";
@@ -530,6 +561,7 @@ int main(void)
 	    cmocka_unit_test(test_what_is_not_certain),
 	    cmocka_unit_test(test_directory_counts_without_input),
 	    cmocka_unit_test(test_files_that_are_no_inputs),
+	    cmocka_unit_test(test_folders_of_inputs),
 	    cmocka_unit_test(test_multi_prog),
 	    cmocka_unit_test(test_workflow_tools),
 	    cmocka_unit_test(test_generated_scripts),
