@@ -293,6 +293,8 @@ static int hash_launch(struct launches *l, const struct script_word *words, size
 	for (size_t i = 0; i < n; i++) {
 		const struct script_word *w = &words[i];
 		size_t n_data = l->n_data;
+		if (launches_in_time(l) < 0)
+			return -1;
 		if (w->flags & SCRIPT_WORD_OUTPUT) { /* a later launch may read it */
 			if (launches_output(l, w) < 0)
 				return -1;
@@ -503,11 +505,8 @@ static int take_commands(struct launches *l)
 	for (size_t i = 0, j; i < l->w.n && !l->ended; i = j) {
 		for (j = i; j < l->w.n && l->w.words[j].command == l->w.words[i].command; j++)
 			;
-		if (take_command(l, l->w.words + i, j - i) < 0)
+		if (take_command(l, l->w.words + i, j - i) < 0 || launches_in_time(l) < 0)
 			return -1;
-		if (launches_took_too_long(l))
-			return err_set(l->why, "reading the files took longer than %d ms",
-				       FINGERPRINT_TIME_NS / 1000000);
 	}
 	return l->n_launches ? 0 : err_set(l->why, "nothing is launched");
 }

@@ -15,8 +15,7 @@
  * - the current directory, relative to the work directory, if the script has changed it;
  *
  * - the files in the current directory, if no word of a program names an input file. A directory with folders or
- * many files
- * counts by its path.
+ * many files counts by its path.
  *
  * A wrong answer would tell a prediction of another program. So there is no answer if the reader does not
  * understand a part that can change a launch. Such parts are loops, conditions, functions, `eval`, `source`,

@@ -15,12 +15,19 @@
 
 #define HEAD_MAX       4096  /* bytes of a file that tell whether it is a job script */
 
-bool launches_took_too_long(const struct launches *l)
+static bool took_too_long(const struct launches *l)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (now.tv_sec - l->start.tv_sec) * 1000000000LL + (now.tv_nsec - l->start.tv_nsec) >
 	       FINGERPRINT_TIME_NS;
+}
+
+int launches_in_time(struct launches *l)
+{
+	if (!took_too_long(l))
+		return 0;
+	return err_set(l->why, "reading the files took longer than %d ms", FINGERPRINT_TIME_NS / 1000000);
 }
 
 static int unreadable(struct launches *l, const char *path)
@@ -148,7 +155,7 @@ struct multi {
 static int multi_word(const char *text, void *arg)
 {
 	struct multi *m = arg;
-	return launches_word(m->l, m->dir, text) < 0 ? 1 : 0;
+	return launches_in_time(m->l) < 0 || launches_word(m->l, m->dir, text) < 0 ? 1 : 0;
 }
 
 int launches_multi_prog(struct launches *l, const char *dir, const char *name)
@@ -195,12 +202,12 @@ static int list(struct launches *l, const char *dir, char *paths[LAUNCH_LISTING_
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || is_slurm_output(e->d_name))
 			continue;
 		path = path_normal(dir, e->d_name);
-		if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+		if (path && !took_too_long(l) && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
 		    (is_output(l, path) || is_job_script(l, path))) {
 			free(path);
 			continue;
 		}
-		if (!path || n == LAUNCH_LISTING_MAX || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+		if (!path || n == LAUNCH_LISTING_MAX || took_too_long(l) || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
 			free(path);
 			while (n > 0)
 				free(paths[--n]);
@@ -219,7 +226,7 @@ static int hash_listing(struct launches *l, const char *dir)
 {
 	char *paths[LAUNCH_LISTING_MAX];
 	struct launch_file file;
-	int n = list(l, dir, paths), rc = 0;
+	int n = list(l, dir, paths), rc = launches_in_time(l);
 	if (n < 0)
 		launches_piece(l, 'D', dir, strlen(dir));
 	else
@@ -229,10 +236,10 @@ static int hash_listing(struct launches *l, const char *dir)
 	for (int k = 0; k < n; k++) {
 		if (rc == 0)
 			rc = launches_file(l, paths[k], &file);
+		if (rc == 0)
+			rc = launches_in_time(l);
 		free(paths[k]);
 	}
-	if (rc == 0 && launches_took_too_long(l))
-		return err_set(l->why, "reading the files took longer than %d ms", FINGERPRINT_TIME_NS / 1000000);
 	return rc;
 }
 

@@ -76,6 +76,7 @@ int launches_multi_prog(struct launches *l, const char *dir, const char *name);
 int launches_folder(struct launches *l, const char *path);
 /* The files in the directories of all launches. */
 int launches_dirs(struct launches *l);
-bool launches_took_too_long(const struct launches *l);
+/* Is there time left? Called for each word, file and entry of a directory: sbatch waits. */
+int launches_in_time(struct launches *l);
 
 #endif

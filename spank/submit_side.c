@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/conf.h"
@@ -38,12 +39,6 @@ static struct plugin_context {
 	char *piped; /* copy of a script that sbatch reads from a pipe; NULL: none */
 	size_t piped_len;
 } context;
-
-/* What sbatch tells slurmctld. "": none. */
-struct submission_hashes {
-	char fingerprint[FINGERPRINT_LEN];
-	char launches[LAUNCHES_LEN];
-};
 
 /* Data read for one submission. */
 struct submission {
@@ -220,30 +215,22 @@ static int read_batch(struct submission *s, struct fingerprint_job *job)
 	return 0;
 }
 
-/* The hashes of this submission. Its files may be on a server that does not answer. */
-static int hash_submission(struct submission *s, struct submission_hashes *out, struct errbuf *err)
+/* The job of this submission. Its files may be on a server that does not answer. */
+static int read_submission(struct submission *s, struct fingerprint_job *job, struct errbuf *err)
 {
-	struct fingerprint_job job = {.lookup = lookup_env};
-	struct errbuf why;
 	if (!getcwd(s->cwd, sizeof(s->cwd)) || read_command_line(s) < 0 || s->argc < 1)
 		return err_set(err, "the command line cannot be read");
 	if (strcmp(program_invocation_short_name, "sbatch") == 0) {
-		if (read_batch(s, &job) < 0)
+		if (read_batch(s, job) < 0)
 			return err_set(err, "the script cannot be read here");
 	} else {
-		job.args = s->argv + 1;
-		job.n_args = s->argc - 1;
+		job->args = s->argv + 1;
+		job->n_args = s->argc - 1;
 	}
 	s->work_dir = path_normal(s->cwd, s->args.chdir ? s->args.chdir : ".");
-	job.work_dir = s->work_dir;
-	job.submit_dir = s->cwd;
-	if (!s->work_dir)
-		return err_set(err, "no memory");
-	if (fingerprint_job(&job, out->fingerprint, err) < 0)
-		return -1;
-	if (launches_of(&job, out->launches, &why) < 0)
-		out->launches[0] = '\0';
-	return 0;
+	job->work_dir = s->work_dir;
+	job->submit_dir = s->cwd;
+	return s->work_dir ? 0 : err_set(err, "no memory");
 }
 
 /*
@@ -300,13 +287,26 @@ static void forget_outer_job(void)
 		unsetenv(INJECT_AGENT);
 }
 
-static int compute(void *value, struct errbuf *err)
+static int compute(int (*hash)(const struct fingerprint_job *, char *, struct errbuf *), char *out, struct errbuf *err)
 {
 	struct submission *s = calloc(1, sizeof(*s));
-	int rc = s ? hash_submission(s, value, err) : err_set(err, "no memory");
+	struct fingerprint_job job = {.lookup = lookup_env};
+	int rc = s ? read_submission(s, &job, err) : err_set(err, "no memory");
+	if (rc == 0)
+		rc = hash(&job, out, err);
 	if (s)
 		submission_free(s);
-	return rc;
+	return rc < 0 ? -1 : 0;
+}
+
+static int compute_fingerprint(void *out, struct errbuf *err)
+{
+	return compute(fingerprint_job, out, err);
+}
+
+static int compute_launches(void *out, struct errbuf *err)
+{
+	return compute(launches_of, out, err);
 }
 
 /* No file is opened here, since its server may not answer. */
@@ -366,11 +366,41 @@ void submit_side_begin(void)
 	unsetenv("SLURM_SPANK_" MESSAGE_VAR);
 }
 
+static unsigned passed_ms(const struct timespec *since)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (unsigned)((now.tv_sec - since->tv_sec) * 1000 + (now.tv_nsec - since->tv_nsec) / 1000000);
+}
+
+/* The launches have the time that the fingerprint left. A late answer must not cost the fingerprint. */
+static void pass_hashes(spank_t sp)
+{
+	char fingerprint[FINGERPRINT_LEN] = "", launches[LAUNCHES_LEN] = "";
+	const struct bounded first = {compute_fingerprint, fingerprint, sizeof(fingerprint), SUBMIT_MS, "an input file"};
+	struct bounded second = {compute_launches, launches, sizeof(launches), SUBMIT_MS, "a file that is launched"};
+	struct timespec start;
+	struct errbuf err;
+	unsigned passed;
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	if (bounded_run(&first, NULL, &err) < 0) {
+		slurm_verbose("precedent: no fingerprint: %s", err.text);
+		return;
+	}
+	slurm_debug("precedent: fingerprint %s", fingerprint);
+	spank_job_control_setenv(sp, FINGERPRINT_VAR, fingerprint, 1);
+	passed = passed_ms(&start);
+	second.ms -= passed < SUBMIT_MS ? passed : SUBMIT_MS - 1;
+	if (bounded_run(&second, NULL, &err) < 0) {
+		slurm_debug("precedent: launches not certain: %s", err.text);
+		return;
+	}
+	slurm_debug("precedent: launches %s", launches);
+	spank_job_control_setenv(sp, LAUNCHES_VAR, launches, 1);
+}
+
 void submit_side_options_done(spank_t sp)
 {
-	struct submission_hashes hashes = {.fingerprint = ""};
-	const struct bounded work = {compute, &hashes, sizeof(hashes), SUBMIT_MS, "an input file"};
-	struct errbuf err;
 	/* srun inside a job starts a step, not a job. */
 	if (spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID"))
 		return;
@@ -378,12 +408,5 @@ void submit_side_options_done(spank_t sp)
 	if (context.mode_given && context.mode == MODE_OFF)
 		return;
 	pass_message_choice(sp);
-	if (bounded_run(&work, NULL, &err) < 0) {
-		slurm_verbose("precedent: no fingerprint: %s", err.text);
-		return;
-	}
-	slurm_debug("precedent: fingerprint %s, launches %s", hashes.fingerprint, hashes.launches[0] ? hashes.launches : "not certain");
-	spank_job_control_setenv(sp, FINGERPRINT_VAR, hashes.fingerprint, 1);
-	if (hashes.launches[0])
-		spank_job_control_setenv(sp, LAUNCHES_VAR, hashes.launches, 1);
+	pass_hashes(sp);
 }

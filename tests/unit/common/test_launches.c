@@ -394,6 +394,42 @@ static void test_multi_prog(void **state)
 	assert_string_not_equal(of("other", SCRIPT), first);
 }
 
+/* A file server that answers each search in PATH after 50 ms: five answers use up the time. */
+static unsigned slow_asked;
+
+static const char *slow_lookup(const char *name)
+{
+	if (strcmp(name, "PATH") == 0) {
+		slow_asked++;
+		usleep(50000);
+	}
+	return lookup(name);
+}
+
+static void test_no_time_is_left(void **state)
+{
+	static char script[4096] = "#!/bin/sh\n./prog in.dat";
+	char out[LAUNCHES_LEN];
+	struct errbuf why;
+	struct fingerprint_job job = {.script = script, .work_dir = in("here"), .lookup = slow_lookup};
+	(void)state;
+	for (int i = 0; i < 500; i++)
+		strcat(script, " word");
+	job.script_len = strlen(script);
+	assert_int_equal(launches_of(&job, out, &why), -1);
+	assert_string_equal(why.text, "reading the files took longer than 200 ms");
+	assert_in_range(slow_asked, 1, 5);
+	/* the same in the file of srun --multi-prog */
+	slow_asked = 0;
+	text("here", "long.conf", script + 10);
+	job.script = "#!/bin/sh\nsrun --multi-prog long.conf";
+	job.script_len = strlen(job.script);
+	assert_int_equal(launches_of(&job, out, &why), -1);
+	assert_string_equal(why.text, "reading the files took longer than 200 ms");
+	assert_in_range(slow_asked, 1, 5);
+	assert_int_equal(unlink(in("here/long.conf")), 0);
+}
+
 /* Steps as workflow tools write them. Shell functions, other shells and substitutions are not understood. */
 static void test_workflow_tools(void **state)
 {
@@ -563,6 +599,7 @@ int main(void)
 	    cmocka_unit_test(test_files_that_are_no_inputs),
 	    cmocka_unit_test(test_folders_of_inputs),
 	    cmocka_unit_test(test_multi_prog),
+	    cmocka_unit_test(test_no_time_is_left),
 	    cmocka_unit_test(test_workflow_tools),
 	    cmocka_unit_test(test_generated_scripts),
 	};
