@@ -390,9 +390,10 @@ static bool mark(struct deciding *d, int64_t since)
 /*
  * May this run be traced? If precedentd is silent, no: its traces would fill the spool unread. If the key was
  * marked a moment ago, no: a fault of the tracer then costs one run only. A mark from before `since` does not
- * count: precedentd has allowed the key again. Returns 1, 0 with d->untraced, or -1 on error.
+ * count: precedentd has allowed the key again. An unknown program is traced if others of its kind come again. Returns
+ * 1, 0 with d->untraced, or -1 on error.
  */
-static int may_trace(struct deciding *d, int64_t since)
+static int may_trace(struct deciding *d, bool unknown, int64_t since)
 {
 	const struct decide_source *src = d->src;
 	const char *key = d->out->id.key, *name = store_trial_name(d->out->comment.kin, key);
@@ -406,11 +407,15 @@ static int may_trace(struct deciding *d, int64_t since)
 		d->untraced = UNTRACED_STOPPED;
 		return 0;
 	}
+	if (d->untraced == UNTRACED_LAUNCHES)
+		return 0;
 	guarded = src->reads->trial ? src->reads->trial(src->store, name, key, &d->trial, d->err) : 0;
 	if (guarded) {
 		d->untraced = UNTRACED_GUARDED;
 		return guarded < 0 ? -1 : 0;
 	}
+	if (unknown && decide_is_fresh(d))
+		return 0;
 	if (!d->in->test_only && src->memo && !mark(d, since)) {
 		d->untraced = UNTRACED_MARKED;
 		return 0;
@@ -440,7 +445,7 @@ static int trace_is_due(struct deciding *d, const struct store_program *p)
 	/* It has predictions from past runs, and the guard of its failed traced run has the kin of another text. */
 	if (d->same_launches && p->state == PROGRAM_FAILED)
 		return 0;
-	return p->retrace_at && d->in->now >= p->retrace_at ? may_trace(d, p->retrace_at) : 0;
+	return p->retrace_at && d->in->now >= p->retrace_at ? may_trace(d, false, p->retrace_at) : 0;
 }
 
 /* The program has no estimates of its own: ask its kin. If the program's own runs have been refused, its kin does
@@ -503,7 +508,7 @@ static int decide_unknown(struct deciding *d, bool named)
 	if (rv)
 		return rv < 0 ? -1 : predict_run(d, named);
 	d->out->act = ACT_OBSERVE;
-	rv = d->untraced == UNTRACED_LAUNCHES || decide_is_fresh(d) ? 0 : may_trace(d, d->marked_since);
+	rv = may_trace(d, true, d->marked_since);
 	if (rv > 0)
 		return trace(d);
 	decide_say_untraced(d);

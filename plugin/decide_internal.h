@@ -129,9 +129,8 @@ void decide_place(struct deciding *d, bool named);
 
 /* ---- decide_launch.c ---- */
 
-/* The job's key is unknown. Returns 1 if it is known by its launches: it then has that program's key, and d->known is filled.
- * Returns 0 if not, -1 on error. */
-int decide_launch(struct deciding *d);
+/* The job's key is unknown. Is it known by its launches? Then it has that program's key, and d->known is filled. */
+bool decide_launch(struct deciding *d);
 /* Is the job left untraced, since keys of its kind never come again? */
 bool decide_is_fresh(struct deciding *d);
 

@@ -28,25 +28,23 @@ static bool is_of_its_own(struct deciding *d)
 	return true;
 }
 
-int decide_launch(struct deciding *d)
+bool decide_launch(struct deciding *d)
 {
 	struct decision *out = d->out;
 	char key[IDENTITY_KEY_LEN + 1];
-	int rv;
 
 	if (!d->src->reads->launch || !out->comment.launch ||
 	    d->src->reads->launch(d->src->store, out->comment.launch, key, NULL) <= 0)
-		return 0;
-	rv = d->src->reads->lookup(d->src->store, key, &d->known, d->err);
-	if (rv <= 0 || d->known.program.uid != d->in->uid)
-		return rv < 0 ? -1 : 0;
+		return false;
+	if (d->src->reads->lookup(d->src->store, key, &d->known, NULL) <= 0 || d->known.program.uid != d->in->uid)
+		return false;
 	if (is_of_its_own(d))
-		return 0;
+		return false;
 	memcpy(out->id.key, key, sizeof(out->id.key));
 	memcpy(out->comment.key, key, sizeof(out->comment.key));
 	d->same_launches = true;
 	d->same_job = d->known.program.source_job;
-	return 1;
+	return true;
 }
 
 bool decide_is_fresh(struct deciding *d)

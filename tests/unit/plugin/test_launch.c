@@ -12,7 +12,7 @@ static struct {
 	uint32_t fresh;
 } row; /* what the store has */
 static unsigned looks;
-static int store_rv;
+static int store_rv, known_rv; /* known_rv: of the look-up of KNOWN, if below 0 */
 static bool own_key_known;
 static char *env[1];
 
@@ -40,6 +40,8 @@ static int world_kind(struct store *s, uint64_t kind, uint32_t *fresh, struct er
 
 static int lookup(struct store *s, const char *key, struct store_lookup *out, struct errbuf *err)
 {
+	if (known_rv < 0 && !strcmp(key, KNOWN))
+		return err_set(err, "store is locked");
 	return own_key_known || !strcmp(key, KNOWN) ? world_lookup(s, key, out, err) : 0;
 }
 
@@ -56,7 +58,7 @@ static int launch_setup(void **state)
 	row.launch = store_launch_name(1000, &w.in.layout, strchr(LAUNCHES, '=') + 1);
 	row.fresh = 0;
 	looks = 0;
-	store_rv = 0;
+	store_rv = known_rv = 0;
 	own_key_known = false;
 	return 0;
 }
@@ -191,8 +193,13 @@ static void test_unknown(void **state)
 	w.in.script = "#!/bin/sh\nmpirun ./z\n";
 	assert_int_equal(run().act, ACT_TRACE);
 	w.known.program.uid = 1000;
+	known_rv = -1; /* no fault of the decision */
+	w.in.script = "#!/bin/sh\nmpirun ./zzz\n";
+	memset(&w.memo, 0, sizeof(w.memo));
+	assert_int_equal(run().act, ACT_TRACE);
+	known_rv = 0;
 	w.in.script = "#!/bin/sh\nmpirun ./zz\n";
-	store_rv = -1; /* no fault of the decision */
+	store_rv = -1; /* the same */
 	env[0] = OTHER;
 	memset(&w.memo, 0, sizeof(w.memo));
 	assert_int_equal(run().act, ACT_TRACE);
@@ -254,6 +261,26 @@ static void test_keys_that_never_come_again(void **state)
 	assert_int_equal(run().act, ACT_TRACE);
 }
 
+/* Nothing is said of new keys if the run would not be traced anyway. */
+static void test_other_reasons_first(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	env[0] = OTHER;
+	row.fresh = STORE_KIND_FRESH;
+	while (run().act == ACT_TRACE && w.in.uid++ < 1100)
+		;
+	assert_non_null(strstr(run().message, "not traced: the last 8 jobs"));
+	source.heartbeat = NOW - 1000;
+	d = run();
+	assert_string_equal(d.message, "");
+	assert_string_equal(d.comment.similar, "");
+	source.heartbeat = NOW - 5;
+	source.stopped = true;
+	assert_string_equal(run().message, "");
+}
+
 static int world_model(struct store *s, const char *kin, struct store_model *out, size_t max, struct errbuf *err)
 {
 	(void)s, (void)kin, (void)max, (void)err;
@@ -302,6 +329,7 @@ int main(void)
 	    cmocka_unit_test_setup(test_unknown, launch_setup),
 	    cmocka_unit_test_setup(test_one_of_several_texts_is_traced, launch_setup),
 	    cmocka_unit_test_setup(test_keys_that_never_come_again, launch_setup),
+	    cmocka_unit_test_setup(test_other_reasons_first, launch_setup),
 	    cmocka_unit_test_setup(test_beyond_the_model, launch_setup),
 	    cmocka_unit_test(test_names),
 	};
