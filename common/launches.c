@@ -318,6 +318,17 @@ static int hash_launch(struct launches *l, const struct script_word *words, size
 
 /* ---- commands ---- */
 
+/* Slurm exports variables of these names in some jobs, and they are not set where sbatch runs. */
+static bool may_be_exported(const char *name)
+{
+	static const char *const STARTS[] = {"CUDA_", "GPU_",    "HIP_",  "HOSTNAME", "NEURON_",
+					     "NVIDIA_", "OMP_",	 "ONEAPI_", "ROCR_", "TMPDIR",	 "ZE_"};
+	for (size_t i = 0; i < sizeof(STARTS) / sizeof(STARTS[0]); i++)
+		if (strncmp(name, STARTS[i], strlen(STARTS[i])) == 0)
+			return true;
+	return false;
+}
+
 /* Does the program see this variable? A variable that is not exported is the shell's own. */
 static bool is_seen(const struct launches *l, const char *text, size_t len)
 {
@@ -349,7 +360,7 @@ static int assign(struct launches *l, const struct script_word *w, bool exported
 		return doubt(l, "its value may be split", name);
 	exported = exported || is_seen(l, w->text, len);
 	/* A variable stays exported. A module may have exported a variable of this name. */
-	if (!exported && !l->modules && at == l->n_env)
+	if (!exported && !l->modules && !may_be_exported(name) && at == l->n_env)
 		return 0;
 	if ((w->flags & SCRIPT_WORD_OPAQUE) && !(w->flags & SCRIPT_WORD_SLURM))
 		return doubt(l, "its value is not known before the job runs", name);

@@ -108,16 +108,22 @@ int launches_output(struct launches *l, const struct script_word *w)
 	}
 	if (l->n_outputs == LAUNCH_OUTPUTS_MAX)
 		return err_set(l->why, "the script writes too many files");
-	l->outputs[l->n_outputs].dir = l->w.dirs[w->dir];
-	l->outputs[l->n_outputs++].name = w->text;
+	l->outputs[l->n_outputs++] =
+	    (struct launch_output){l->w.dirs[w->dir], w->text, l->n_launches, w->fd, w->append};
 	return 0;
 }
 
 int launches_tee(struct launches *l, const struct script_word *words, size_t n)
 {
-	for (size_t i = 1; i < n; i++)
+	size_t first = l->n_outputs;
+	bool append = false;
+	for (size_t i = 1; i < n; i++) {
+		append |= words[i].text[0] == '-'; /* its other options say what a signal or a full disk does */
 		if (words[i].text[0] != '-' && launches_output(l, &words[i]) < 0)
 			return -1;
+	}
+	for (size_t i = first; append && i < l->n_outputs; i++)
+		l->outputs[i].append = true;
 	return 0;
 }
 
@@ -137,8 +143,12 @@ int launches_outputs(struct launches *l)
 	for (size_t i = 0; l->n_launches > 1 && i < l->n_outputs; i++) {
 		char *path = path_normal(l->outputs[i].dir, l->outputs[i].name);
 		const char *rest = path ? launches_below(l->w.dirs[0], path) : NULL;
+		char how[40];
 		if (!path)
 			return unreadable(l, l->outputs[i].name);
+		snprintf(how, sizeof(how), "%zu %d%s", l->outputs[i].launch, l->outputs[i].fd,
+			 l->outputs[i].append ? " append" : "");
+		launches_piece(l, 'H', how, strlen(how));
 		launches_piece(l, 'O', rest ? rest : path, strlen(rest ? rest : path));
 		free(path);
 	}

@@ -35,9 +35,12 @@ struct launches {
 	uint16_t dirs[LAUNCH_DIRS_MAX]; /* directories of launches: indexes into w.dirs */
 	size_t n_dirs;
 	char listed[PATH_MAX]; /* the last folder of an input elsewhere */
-	/* files that the script writes: word and its directory, into w */
-	struct {
+	/* files that the script writes: word and its directory, into w; which launch writes it, and how */
+	struct launch_output {
 		const char *dir, *name;
+		size_t launch;
+		uint8_t fd; /* as in struct script_word; 0: by tee */
+		bool append;
 	} outputs[LAUNCH_OUTPUTS_MAX];
 	size_t n_outputs;
 	size_t n_launches, n_programs, n_data;
@@ -65,8 +68,8 @@ struct launch_file {
 int launches_file(struct launches *l, const char *path, struct launch_file *out);
 /* A target of a redirection of a launch. */
 int launches_output(struct launches *l, const struct script_word *w);
-/* A later launch may read what an earlier one has written: the names of all outputs, if there are two
- * launches. */
+/* A later launch may read what an earlier one has written: all outputs, if there are two launches.
+ */
 int launches_outputs(struct launches *l);
 /* `| tee FILE...` behind a launch. */
 int launches_tee(struct launches *l, const struct script_word *words, size_t n);

@@ -39,6 +39,8 @@ struct reader {
 	uint16_t dir;
 	bool have_head;        /* the command's name has been read */
 	bool next_is_output;   /* after > */
+	uint8_t output_fd;     /* of it, as in struct script_word */
+	bool output_appends;
 	bool next_is_delim;    /* after << */
 	bool delim_strip_tabs; /* after <<- */
 	bool head_is_cd, head_declares;
@@ -341,7 +343,7 @@ static void word_add(struct reader *r, uint8_t flags)
 		return;
 	}
 	out->words[out->n++] = (struct script_word){.text = text, .command = r->command, .dir = r->dir, .flags = flags,
-						    .joint = r->joint};
+						    .joint = r->joint, .fd = r->output_fd, .append = r->output_appends};
 }
 
 /* Words that come before a command's name. */
@@ -394,7 +396,8 @@ static void word_end(struct reader *r)
 		r->next_is_delim = false;
 	} else if (r->next_is_output) {
 		word_add(r, (uint8_t)(SCRIPT_WORD_OUTPUT | (r->opaque ? SCRIPT_WORD_OPAQUE : 0)));
-		r->next_is_output = false;
+		r->next_is_output = r->output_appends = false;
+		r->output_fd = 0;
 	} else {
 		word_take_plain(r);
 	}
@@ -427,7 +430,10 @@ static void read_redirection(struct reader *r)
 	bool writes = *r->p == '>', digits = r->in_word && !r->quoted && !r->opaque;
 	for (size_t i = 0; i < r->len && digits; i++)
 		digits = isdigit((unsigned char)r->word[i]);
+	int fd = 1;
 	if (digits) { /* "2>": a descriptor, not a word */
+		r->word[r->len] = '\0';
+		fd = r->len < 4 ? atoi(r->word) : SCRIPT_FD_BOTH - 1; /* no shell opens such a descriptor */
 		r->len = 0;
 		r->in_word = false;
 	}
@@ -449,17 +455,24 @@ static void read_redirection(struct reader *r)
 		writes = true;
 		p++;
 	}
-	while (writes && p < r->end && (*p == '>' || *p == '|'))
-		p++;
+	if (r->p > r->text && r->p[-1] == '&')
+		fd = SCRIPT_FD_BOTH;
+	bool appends = false;
+	for (; writes && p < r->end && (*p == '>' || *p == '|'); p++)
+		appends |= *p == '>';
 	if (p < r->end && *p == '&') {
 		p++;
 		if (p < r->end && (isdigit((unsigned char)*p) || *p == '-')) { /* 2>&1, >&- */
 			while (p < r->end && (isdigit((unsigned char)*p) || *p == '-'))
 				p++;
 			writes = false;
+		} else {
+			fd = SCRIPT_FD_BOTH;
 		}
 	}
 	r->next_is_output = writes;
+	r->output_fd = writes ? (uint8_t)fd : 0;
+	r->output_appends = writes && appends;
 	r->p = p;
 }
 
@@ -504,6 +517,12 @@ static void read_operator(struct reader *r)
 	} else if (c == '|') {
 		r->joint = SCRIPT_JOINT_PIPE;
 	} else if (c == ')' && r->in_date) {
+		const char *next = r->p + 1;
+		while (next < r->end && (*next == ' ' || *next == '\t'))
+			next++;
+		/* In "S=$(date) ./app" the variable is the program's, but this reader takes it for the shell's. */
+		if (next < r->end && !strchr("\n;&|#", *next))
+			r->out->plain = false;
 		r->in_date = false;
 	} else if (c == '(' && r->p > r->text && r->p[-1] == '$' && is_harmless_substitution(r->p - 1, r->end)) {
 		r->in_date = true;

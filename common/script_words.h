@@ -33,12 +33,17 @@
 #define SCRIPT_JOINT_OR	  2
 #define SCRIPT_JOINT_PIPE 3
 
+#define SCRIPT_FD_BOTH 255
+
 struct script_word {
 	char *text;       /* unquoted and expanded */
 	uint32_t command; /* number of the simple command, from 0 */
 	uint16_t dir;     /* index into dirs: the base of a relative name */
 	uint8_t flags;
 	uint8_t joint; /* of its command */
+	/* of a word that a redirection writes to */
+	uint8_t fd; /* descriptor; SCRIPT_FD_BOTH: standard output and standard error */
+	bool append;
 };
 
 struct script_words {

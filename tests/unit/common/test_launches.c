@@ -123,8 +123,7 @@ static const char BASE[] = "#!/bin/sh\nmpirun -n 4 ./prog in.dat 5\n";
 
 static void test_text_around_does_not_count(void **state)
 {
-	char absolute[512];
-	const char *base = of("here", BASE);
+	char absolute[512], base[LAUNCHES_LEN];
 	const char *const same[] = {
 	    BASE,
 	    absolute,
@@ -138,10 +137,12 @@ static void test_text_around_does_not_count(void **state)
 	    "#!/bin/sh\nP=./prog\nN=5\nmpirun -n 4 $P in.dat ${N}\n",
 	    "#!/bin/sh\nmpirun -n 4 ./prog $PWD/in.dat '5' 2>&1 | tee log\n",
 	    "#!/bin/sh\n/usr/bin/time -v mpirun -n 4 ./prog in.dat 5 || echo failed\n",
+	    "#!/bin/sh\nSTART=$(date +%s) # seconds\nmpirun -n 4 ./prog in.dat 5\nEND=$(date +%s); echo $END\n",
 	    "#!/bin/sh\nUNSEEN=7\nmpirun -n 4 ./prog in.dat 5\nexit 0\nmpirun -n 4 ./tool\n",
 	    "mpirun -n 4 ./prog in.dat 5", /* sbatch --wrap */
 	};
 	(void)state;
+	snprintf(base, sizeof(base), "%s", of("here", BASE));
 	snprintf(absolute, sizeof(absolute), "#!/bin/sh\nmpirun -n 4 %s/prog %s/in.dat 5\n", in("here"),
 		 in("here"));
 	assert_int_equal(strlen(base), 35);
@@ -196,6 +197,15 @@ static void test_different_launches(void **state)
 	    "cp more.dat in.dat\nmpirun -n 4 ./prog in.dat 5",
 	    "sleep 100\nmpirun -n 4 ./prog in.dat 5",
 	    "module load x\nOMP_NUM_THREADS=2\nmpirun -n 4 ./prog in.dat 5",
+	    "mpirun -n 4 ./prog in.dat 5 >> a\nmpirun -n 4 ./tool a",
+	    "mpirun -n 4 ./prog in.dat 5 2> a\nmpirun -n 4 ./tool a",
+	    "mpirun -n 4 ./prog in.dat 5 &> a\nmpirun -n 4 ./tool a",
+	    "mpirun -n 4 ./prog in.dat 5 &>> a\nmpirun -n 4 ./tool a",
+	    "mpirun -n 4 ./prog in.dat 5 | tee a\nmpirun -n 4 ./tool a",
+	    "mpirun -n 4 ./prog in.dat 5 | tee -a a\nmpirun -n 4 ./tool a",
+	    "mpirun -n 4 ./prog in.dat 5\nmpirun -n 4 ./tool a > a",
+	    "CUDA_VISIBLE_DEVICES=0\nmpirun -n 4 ./prog in.dat 5",
+	    "CUDA_VISIBLE_DEVICES=0,1\nmpirun -n 4 ./prog in.dat 5",
 	    "srun --multi-prog multi.conf",
 	};
 	static const char *const dirs[] = {"here", "other", "rebuilt"};
@@ -289,6 +299,9 @@ static void test_what_is_not_certain(void **state)
 	    "echo \"$(cp more.dat in.dat)\"\nmpirun ./prog in.dat",
 	    ": ${GIVEN:=3}\nmpirun ./prog in.dat $GIVEN",
 	    "mpirun ./prog in.dat\r",
+	    "S=$(date +%s) mpirun ./prog in.dat",
+	    "S=$(date +%s)\tmpirun ./prog in.dat",
+	    "CUDA_VISIBLE_DEVICES=$GIVEN$OTHER\nmpirun ./prog in.dat",
 	    "echo done",
 	    "",
 	};
