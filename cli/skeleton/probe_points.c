@@ -8,16 +8,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/skeleton/probe_points.h"
 #include "predictor/estimate/scaling_model.h"
+#include "predictor/probe/members.h"
 #include "predictor/spool/spool.h"
 
-#define LIMIT_S	  60		/* of the child: a probe has four minutes to build and start */
 #define BYTES_MAX (64ll << 20) /* of all traces: larger ones may not fit into the memory of the job */
+#define MEMORY_MAX (16 * BYTES_MAX) /* of the child: calls in a trace are folded and compressed */
 
 struct order {
 	unsigned n;
@@ -67,6 +69,14 @@ static void order_fill(struct order *o, const char *dir, const struct probe_memb
 	}
 }
 
+/* Only in builds without AddressSanitizer, which maps terabytes that it does not use. */
+static void memory_limit(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+	setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY_MAX, MEMORY_MAX});
+#endif
+}
+
 /* In the child, which does not return. If memory runs out, the child goes first. */
 static void child_compute(const struct order *o, int to)
 {
@@ -74,7 +84,8 @@ static void child_compute(const struct order *o, int to)
 	int adj = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	signal(SIGALRM, SIG_DFL);
-	alarm(LIMIT_S);
+	memory_limit();
+	alarm(PROBE_POINTS_S);
 	if (!a || (adj >= 0 && write(adj, "1000", 4) < 0 && errno == ENOSPC))
 		_exit(1);
 	a->rc = points_compute(o->run, o->n, &a->points, &a->why);
@@ -121,7 +132,7 @@ static int child_ask(const struct order *o, struct answer *a, struct errbuf *err
 	if (pid < 0)
 		return err_set(err, "fork: %s", strerror(errno));
 	if (!told)
-		return WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? err_set(err, "a model took longer than %d s", LIMIT_S)
+		return WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? err_set(err, "a model took longer than %d s", PROBE_POINTS_S)
 									  : err_set(err, "learning a model failed");
 	return a->rc < 0 ? err_set(err, "%s", a->why.text) : 0;
 }

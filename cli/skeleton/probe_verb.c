@@ -407,8 +407,6 @@ static int probe(struct probe *p, struct errbuf *err)
 	p->res.startup_s = p->startup_sum > 0 ? p->startup_sum / (double)p->n_trace : 0;
 	p->res.has_hash = true;
 	snprintf(p->res.hash_hex, sizeof(p->res.hash_hex), "%016llx", (unsigned long long)p->hash);
-	if (p->n_members)
-		probe_points(p->dir, p->member, p->n_members, &p->res);
 	return 0;
 }
 
@@ -444,10 +442,19 @@ static bool has_room(const struct probe *p)
 	return has;
 }
 
-static int write_record(struct probe *p, int rv, struct errbuf *err)
+static int record_put(struct probe *p)
 {
 	char safe[RESULT_NAME_SIZE], name[RESULT_NAME_SIZE + 16];
 	struct errbuf why;
+
+	result_candidate_name(p->candidate, safe, sizeof(safe));
+	snprintf(name, sizeof(name), "probe.%s.result", safe);
+	return result_write(p->dirfd, name, &p->res, &why) < 0 ? cli_fail("%s", why.text) : 0;
+}
+
+static int write_record(struct probe *p, int rv, struct errbuf *err)
+{
+	int rc;
 
 	p->res.ok = rv == 0;
 	if (rv < 0) {
@@ -459,11 +466,14 @@ static int write_record(struct probe *p, int rv, struct errbuf *err)
 		p->res.kernels_n = 0;
 	}
 	name_job(&p->res);
-	result_candidate_name(p->candidate, safe, sizeof(safe));
-	snprintf(name, sizeof(name), "probe.%s.result", safe);
-	if (result_write(p->dirfd, name, &p->res, &why) < 0)
-		return cli_fail("%s", why.text);
-	return rv < 0 ? cli_fail("%s", err->text) : 0;
+	rc = record_put(p);
+	if (rc || rv < 0)
+		return rc ? rc : cli_fail("%s", err->text);
+	if (!p->n_members)
+		return 0;
+	/* If the job ends meanwhile, the record that is there stays. */
+	probe_points(p->dir, p->member, p->n_members, &p->res);
+	return record_put(p);
 }
 
 /* The directory is named after the traced job. */

@@ -73,11 +73,14 @@ const char *probe_want(const struct cluster_layout *layout, enum conf_partial pa
 
 /* Texts that a submission points to. */
 struct submission_text {
-	enum conf_partial partial; /* set before the texts */
-	char dir[1024], out[1200], script[8192], comment[COMMENT_TEXT_MAX], safe[RESULT_NAME_SIZE], members[MEMBERS_TEXT_MAX];
+	/* Set before the other texts: */
+	enum conf_partial partial;
+	bool source; /* builds the skeletons, once */
+	char members[MEMBERS_TEXT_MAX];
+	char dir[1024], out[1200], script[8192], comment[COMMENT_TEXT_MAX], safe[RESULT_NAME_SIZE];
 };
 
-static int script_format(const struct daemon_env *env, bool source, double seconds, struct submission_text *t)
+static int script_format(const struct daemon_env *env, double seconds, struct submission_text *t)
 {
 	char program[1024], binary[1100], quoted[1200];
 	int n;
@@ -87,16 +90,16 @@ static int script_format(const struct daemon_env *env, bool source, double secon
 	    shell_quote(t->dir, quoted, sizeof(quoted)) < 0)
 		return -1;
 	n = snprintf(t->script, sizeof(t->script), "#!/bin/sh\nexec %s probe --dir %s --candidate %s%s%s%s --seconds %.2f%s\n", binary, quoted,
-		     t->safe, source ? " --source" : "", t->partial == PARTIAL_OFF ? "" : " --partial=",
+		     t->safe, t->source ? " --source" : "", t->partial == PARTIAL_OFF ? "" : " --partial=",
 		     t->partial == PARTIAL_OFF ? "" : partial_name(t->partial), seconds, t->members);
 	return n < 0 || (size_t)n >= sizeof(t->script) ? -1 : 0;
 }
 
-/* Building, starting, and a candidate that is ten times slower, but never more than the partition allows. */
-static uint32_t probe_limit_min(const struct daemon_env *env, const char *partition, uint32_t n_traces, double seconds)
+/* Building, starting, computing points, and a candidate that is ten times slower, but never more than the partition allows. */
+static uint32_t probe_limit_min(const struct daemon_env *env, const char *partition, uint32_t n_traces, double seconds, bool points)
 {
 	unsigned traces = n_traces < 1 ? 1 : n_traces > 8 ? 8 : n_traces;
-	uint32_t limit_min = (uint32_t)((240 + 10 * seconds * traces) / 60) + 1;
+	uint32_t limit_min = (uint32_t)((240 + 10 * seconds * traces + (points ? PROBE_POINTS_S : 0)) / 60) + 1;
 	struct store_partition part;
 
 	if (store_partition_get(env->store, partition, &part, NULL) == 1 && part.max_min < limit_min)
@@ -115,7 +118,6 @@ static int submission_text(const struct daemon_env *env, const struct store_prog
 			   uint32_t limit_min, struct submission_text *t, struct errbuf *errp)
 {
 	double seconds = probes_seconds(env->conf, p->source_elapsed_s, probes_candidates(env, p));
-	bool source = !strcmp(row->candidate, p->source_candidate) && !row->kept; /* builds the skeletons, once */
 	struct job_comment c;
 	int n;
 
@@ -124,10 +126,7 @@ static int submission_text(const struct daemon_env *env, const struct store_prog
 	if (n < 0 || (size_t)n >= sizeof(t->dir))
 		return err_set(errp, "SpoolDir is too long");
 	snprintf(t->out, sizeof(t->out), "%s/probe.%s.log", t->dir, t->safe);
-	t->members[0] = '\0';
-	if (source && probe_members(env, p, t->members, sizeof(t->members), errp) < 0)
-		return -1;
-	if (script_format(env, source, seconds, t) < 0)
+	if (script_format(env, seconds, t) < 0)
 		return err_set(errp, "SpoolDir or InstallDir is too long");
 	comment_init(&c);
 	c.act = ACT_PROBE;
@@ -158,7 +157,11 @@ int probe_submit(const struct daemon_env *env, const struct store_program *p,
 	t.partial = probe_partial(env, p, row->candidate, layout);
 	for (enum cluster_want i = 0; i < CLUSTER_WANTS; i++)
 		sub.want[i] = probe_want(layout, t.partial, i);
-	sub.limit_min = probe_limit_min(env, sub.partition, p->n_traces, seconds);
+	t.source = !strcmp(row->candidate, p->source_candidate) && !row->kept;
+	t.members[0] = '\0';
+	if (t.source && probe_members(env, p, t.members, sizeof(t.members), errp) < 0)
+		return -1;
+	sub.limit_min = probe_limit_min(env, sub.partition, p->n_traces, seconds, t.members[0]);
 	if (submission_text(env, p, row, sub.limit_min, &t, errp) < 0)
 		return -1;
 	return env->ops->submit(env->ops->arg, &sub, &row->jobid, errp);

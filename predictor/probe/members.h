@@ -7,6 +7,7 @@
 #include "predictor/store/programs.h"
 
 #define PROBE_MEMBERS_MAX 16 /* as many traces as a model of the calls takes (model/inputs/points.h) */
+#define PROBE_POINTS_S	  60 /* that computing points may take, beside what a probe takes without points */
 
 /*
  * Writes options of the probe: " --member JOB=NUMBERS" for each member, the program's own run first. Members have different numbers

@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use Cwd qw(getcwd);
 use Test::More;
 use lib 'tests/cli/lib', 'tests/cluster/lib';
 use Cli;
@@ -37,6 +38,38 @@ is_deeply([grep { my ($ranks, undef, undef, undef, $size, $steps) = split /,/, $
 my %seen;
 is_deeply([grep { $seen{$_->[0]}++ } @point], [], '... each once');
 is_deeply([grep { $_->[1] <= 0 || $_->[2] < 0 } @point], [], '... with seconds, and how far off they may be');
+
+# A library stands in for the end of the job while points are computed: the child's alarm ends its parent.
+spew('end.c', '#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+unsigned alarm(unsigned s)
+{
+	struct rlimit most;
+	FILE *f = fopen("limits", "w");
+
+	getrlimit(RLIMIT_AS, &most);
+	fprintf(f, "%u s, %lu MiB", s, (unsigned long)most.rlim_cur >> 20);
+	fclose(f);
+	if (!strcmp(program_invocation_short_name, "precedent"))
+		kill(getppid(), SIGKILL);
+	_exit(1);
+}
+');
+is(run_command('cc', '-shared', '-fPIC', '-o', 'end.so', 'end.c')->{rc}, 0, 'a library that ends the probe');
+unlink '3/probe.home.result' or die;
+{
+	local $ENV{LD_PRELOAD} = getcwd() . '/end.so';
+	local $ENV{ASAN_OPTIONS} = 'verify_asan_link_order=0';
+	my $r = precedent('probe', '--dir', 3, '--candidate', 'home', '--seconds', 0.2, map { ('--member', $_) } @member);
+	is($r->{rc}, 137, 'a probe that is ended while it computes points');
+}
+like(-e '3/probe.home.result' ? slurp('3/probe.home.result') : '', qr/^status ok\n(?!.*^(?:un)?point).*^end$/ms, '... leaves its record, without points');
+like(slurp('limits'), patience(1) > 1 ? qr/^60 s/ : qr/^60 s, 1024 MiB$/, '... and had bounds of time and memory');
 
 like(probed(@member[2, 1]), qr/^unpoint 2 of 2 traces are left$/m, 'two traces are too few');
 rename '1/0.ptrace', '1/gone' or die;

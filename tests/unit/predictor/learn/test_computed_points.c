@@ -13,6 +13,7 @@
 
 #include "predictor/learn/scaling_follow.h"
 #include "predictor/learn/scaling_row.h"
+#include "predictor/probe/job.h"
 #include "predictor/probe/members.h"
 #include "predictor/store/kin.h"
 #include "predictor/store/points.h"
@@ -217,12 +218,30 @@ static void test_members(void **state)
 	members_are("");
 }
 
+/* Only the probe that builds skeletons gets the names of the traces, and time for the points. */
+static void test_submission(void **state)
+{
+	struct store_probe source = {.candidate = "fast"}, again = {.candidate = "fast", .kept = true};
+	struct cluster_layout layout = {0};
+	struct store_program p = program_of(RUNS);
+	struct errbuf e;
+
+	(void)state;
+	runs_put();
+	if (probe_submit(&w->env, &p, &layout, &source, &e) < 0 || probe_submit(&w->env, &p, &layout, &again, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_non_null(strstr(w->submitted[0].script, " --member 3=4,1,1,0,360,1500"));
+	assert_null(strstr(w->submitted[1].script, "member"));
+	assert_int_equal(60 * (w->submitted[0].limit_min - w->submitted[1].limit_min), PROBE_POINTS_S);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_law, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_other_numbers, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_members, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_submission, world_setup, world_teardown),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
