@@ -119,7 +119,22 @@ static bool same_inputs(const double *a, const double *b, unsigned n)
 	return true;
 }
 
-static void computed_take(struct fit *f, const struct scaling_point *from, struct computed *c)
+/* Does an input, or a proportion of two, differ though it was the same in all runs? What it does would count for other inputs. */
+static bool is_unlike_runs(const struct scaling_model *l, const double *x)
+{
+	for (unsigned j = 0; j < l->n_vars; j++)
+		if (same_inputs(&l->lo[j], &l->hi[j], 1) && !same_inputs(&l->lo[j], &x[j], 1))
+			return true;
+	for (unsigned i = 0; i < l->n_ties; i++) {
+		const struct scaling_tie *t = &l->ties[i];
+
+		if (!(fabs(x[t->var] - t->ratio * x[t->with]) <= TIE_REL * fabs(x[t->var])))
+			return true;
+	}
+	return false;
+}
+
+static void computed_take(struct fit *f, const struct scaling_model *l, const struct scaling_point *from, struct computed *c)
 {
 	struct point *p = &f->p[f->n];
 	unsigned at = 0;
@@ -133,7 +148,7 @@ static void computed_take(struct fit *f, const struct scaling_point *from, struc
 		c->ratio[c->n_same++] = log(f->p[at].y / from->seconds);
 		c->claim += pow(log1p(from->claim) / CLAIM_SIGMAS, 2);
 	}
-	if (at < f->n)
+	if (at < f->n || is_unlike_runs(l, p->x))
 		return;
 	p->vars = from->vars;
 	p->y = from->seconds;
@@ -149,13 +164,13 @@ static void computed_take(struct fit *f, const struct scaling_point *from, struc
  * out once, and two remain. So the geometric mean counts, but at least the spread (doc/evaluation/models.md, inputs that never ran).
  * Takes no point, and returns 0, if fewer than SCALING_POINTS_MIN runs have a point or if the error is above SCALING_ERROR_MAX.
  */
-static double computed_gather(const struct scaling_point *points, size_t n, struct fit *f)
+static double computed_gather(const struct scaling_point *points, size_t n, const struct scaling_model *l, struct fit *f)
 {
 	struct computed c = {0};
 	double level, error = 0;
 
 	for (size_t i = 0; i < n; i++)
-		computed_take(f, &points[i], &c);
+		computed_take(f, l, &points[i], &c);
 	if (c.n_same >= SCALING_POINTS_MIN && c.n) {
 		level = median(c.ratio, c.n_same);
 		for (unsigned i = 0; i < c.n_same; i++)
@@ -651,7 +666,7 @@ static int fit_all(struct fit *f, const struct evidence *e, struct scaling_model
 	if (f->n < SCALING_POINTS_MIN)
 		return err_set(why, "runs of %u different inputs: %d are needed", f->n, SCALING_POINTS_MIN);
 	rv = runs_fit(f, e, vary, varies, l, why);
-	off = computed_gather(e->points, e->n_points, f);
+	off = computed_gather(e->points, e->n_points, l, f);
 	if (off > 0)
 		computed_try(f, e, off, varies, l);
 	return l->n_shapes ? 0 : rv;

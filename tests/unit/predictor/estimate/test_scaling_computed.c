@@ -216,6 +216,36 @@ static void test_bounds(void **state)
 	assert_non_null(strstr(why.text, "is too far from"));
 }
 
+/* Points that vary what the runs did not vary, or not by itself: the other points are the same as without these. */
+static void test_unlike_runs(void **state)
+{
+	const double alike[2][RUNS][3] = {{{2, 300, 2000}, {2, 420, 3000}, {2, 360, 1500}}, {{2, 300, 2400}, {2, 420, 3360}, {4, 360, 2880}}};
+	struct scaling_model all;
+	struct errbuf why;
+
+	(void)state;
+	for (int how = 0; how < 2; how++) {
+		n_points = 0;
+		for (int i = 0; i < RUNS; i++) {
+			vars_put(run_vars[i], alike[how][i]);
+			runs[i] = (struct param_family_run){"k", run_vars[i], truth(alike[how][i]), false};
+			point_add(alike[how][i], runs[i].actual_s, 0.05);
+		}
+		for (double n = 240; n <= 480; n += 30) {
+			double like[3] = {2, n, 8 * n}, unlike[3] = {how ? 2 : 4, n, how ? 4 * n : 8 * n};
+
+			point_add(unlike, truth(unlike), 0.05);
+			point_add(like, truth(like), 0.05);
+		}
+		assert_int_equal(fit(&why), 0);
+		all = model;
+		for (size_t i = n_points = RUNS; i < RUNS + 18; i += 2)
+			points[n_points++] = points[i + 1];
+		assert_int_equal(fit(&why), 0);
+		assert_memory_equal(&all, &model, sizeof(all));
+	}
+}
+
 /* Where runs tell all, they decide: points of another law change nothing. */
 static void test_runs_decide(void **state)
 {
@@ -246,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_part_of_the_law), cmocka_unit_test(test_coverage), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_width),
 		cmocka_unit_test(test_hostile),		cmocka_unit_test(test_bounds),	 cmocka_unit_test(test_runs_decide),
+		cmocka_unit_test(test_unlike_runs),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
