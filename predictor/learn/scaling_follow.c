@@ -115,10 +115,15 @@ static void model_widen(struct scaling_model *model, double rel)
 
 static int points_read(struct fitting *f, struct errbuf *errp)
 {
+	const struct drift *drift;
+
 	if (f->run->row->array_job)
 		return 0;
-	if (store_points_get(f->run->env->store, f->run->row->kin, f->run->row->candidate, &f->computed, errp) < 0)
+	drift = ended_run_family_drift(f->run, errp);
+	if (!drift || store_points_get(f->run->env->store, f->run->row->kin, f->run->row->candidate, &f->computed, errp) < 0)
 		return -1;
+	if (f->computed.updated < drift->since) /* from traces of runs that count no more */
+		f->computed.n = 0;
 	for (unsigned i = 0; i < f->computed.n; i++)
 		f->points[i] = (struct scaling_point){f->computed.p[i].vars, f->computed.p[i].seconds, f->computed.p[i].claim};
 	return 0;

@@ -72,6 +72,7 @@ int probe_members(const struct daemon_env *env, const struct store_program *p, c
 	struct store_past_filter of = {.candidate = p->source_candidate, .kin = own.kin};
 	struct members m = {.of = p, .own = own.vars};
 	struct store_past *past;
+	struct drift drift;
 	int rc = store_run_get(env->store, p->source_job, &own, errp), n;
 
 	out[0] = '\0';
@@ -79,6 +80,11 @@ int probe_members(const struct daemon_env *env, const struct store_program *p, c
 		return rc;
 	if (p->n_traces != 1 || strcmp(own.key, p->key) || own.uid != p->uid || own.array_job || !own.kin[0] || !numbers_are_plain(own.vars))
 		return 0;
+	if (store_drift_get(env->store, own.kin, p->source_candidate, &drift, errp) < 0)
+		return -1;
+	if (own.submit_time < drift.since)
+		return 0;
+	of.since = drift.since;
 	past = calloc(LOOK_RUNS, sizeof(*past));
 	if (!past)
 		return err_set(errp, "no memory for past runs");

@@ -16,12 +16,14 @@
 #include "predictor/probe/job.h"
 #include "predictor/probe/members.h"
 #include "predictor/store/kin.h"
+#include "predictor/store/past.h"
 #include "predictor/store/points.h"
 #include "predictor/store/records.h"
 #include "predictor/store/runs.h"
 #include "tests/unit/follow_world.h"
 
 #define RUNS   3
+#define ALL_MEMBERS " --member 3=4,1,1,0,360,1500 --member 2=2,1,1,0,420,3000 --member 1=2,1,1,0,300,2000"
 #define BESIDE 10 /* seconds of a job before MPI_Init and after MPI_Finalize */
 
 static const double ran[RUNS][6] = {{2, 1, 1, 0, 300, 2000}, {2, 1, 1, 0, 420, 3000}, {4, 1, 1, 0, 360, 1500}};
@@ -187,7 +189,6 @@ static void members_are(const char *want)
 /* The traced runs of the family, with numbers that a shell takes as they are. */
 static void test_members(void **state)
 {
-	const char *all = " --member 3=4,1,1,0,360,1500 --member 2=2,1,1,0,420,3000 --member 1=2,1,1,0,300,2000";
 	struct store_program p;
 	struct store_run r;
 	struct errbuf e;
@@ -195,7 +196,7 @@ static void test_members(void **state)
 
 	(void)state;
 	runs_put();
-	members_are(all);
+	members_are(ALL_MEMBERS);
 	p = program_of(RUNS);
 	assert_int_equal(probe_members(&w->env, &p, small, sizeof(small), &e), 0);
 	assert_string_equal(small, "");
@@ -215,6 +216,26 @@ static void test_members(void **state)
 	members_are("");
 	vars_put(r.vars, sizeof(r.vars), ran[0]); /* the numbers of another run: no third input */
 	assert_int_equal(store_run_put(w->store, &r, &e), 0);
+	members_are("");
+}
+
+/* What was computed before a drift counts no more, and earlier runs give no traces. The runs are of the seconds 1 to 3 from now. */
+static void test_drift(void **state)
+{
+	struct drift d = {.since = w->now + 1};
+	struct errbuf e;
+
+	(void)state;
+	runs_put();
+	record_put(1, NULL);
+	for (int later = 0; later < 2; later++, w->now++) {
+		assert_int_equal(store_drift_put(w->store, KEY, "fast", &d, &e), 0);
+		follow_probed();
+		assert_int_equal(*model_of("fast")->law != '\0', later);
+	}
+	members_are(ALL_MEMBERS);
+	d.since++;
+	assert_int_equal(store_drift_put(w->store, KEY, "fast", &d, &e), 0);
 	members_are("");
 }
 
@@ -242,6 +263,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_other_numbers, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_members, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_submission, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_drift, world_setup, world_teardown),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
