@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -15,7 +16,6 @@
 
 #include "cli/skeleton/probe_points.h"
 #include "predictor/estimate/scaling_model.h"
-#include "predictor/probe/members.h"
 #include "predictor/spool/spool.h"
 
 #define BYTES_MAX (64ll << 20) /* of all traces: larger ones may not fit into the memory of the job */
@@ -28,7 +28,7 @@ struct order {
 	long long bytes;
 };
 
-/* What the child writes into the pipe. */
+/* In memory that the child shares. */
 struct answer {
 	int rc;
 	struct errbuf why;
@@ -78,68 +78,40 @@ static void memory_limit(void)
 }
 
 /* In the child, which does not return. If memory runs out, the child goes first. */
-static void child_compute(const struct order *o, int to)
+static void child_compute(const struct order *o, unsigned seconds, struct answer *a)
 {
-	struct answer *a = calloc(1, sizeof(*a));
 	int adj = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	signal(SIGALRM, SIG_DFL);
 	memory_limit();
-	alarm(PROBE_POINTS_S);
-	if (!a || (adj >= 0 && write(adj, "1000", 4) < 0 && errno == ENOSPC))
+	alarm(seconds);
+	if (adj >= 0 && write(adj, "1000", 4) < 0 && errno == ENOSPC)
 		_exit(1);
 	a->rc = points_compute(o->run, o->n, &a->points, &a->why);
-	for (size_t done = 0; done < sizeof(*a);) {
-		ssize_t n = write(to, (const char *)a + done, sizeof(*a) - done);
-
-		if (n < 0 && errno != EINTR)
-			_exit(1);
-		done += n > 0 ? (size_t)n : 0;
-	}
 	_exit(0);
 }
 
-static bool answer_read(int from, struct answer *a)
+static int child_ask(const struct order *o, unsigned seconds, struct answer *a, struct errbuf *err)
 {
-	size_t done = 0;
+	pid_t pid = fork();
+	int status = 0;
 
-	while (done < sizeof(*a)) {
-		ssize_t n = read(from, (char *)a + done, sizeof(*a) - done);
-
-		if (!n || (n < 0 && errno != EINTR))
-			return false;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return true;
-}
-
-static int child_ask(const struct order *o, struct answer *a, struct errbuf *err)
-{
-	int fd[2], status = 0;
-	bool told;
-	pid_t pid;
-
-	if (pipe2(fd, O_CLOEXEC) < 0)
-		return err_set(err, "pipe: %s", strerror(errno));
-	pid = fork();
 	if (!pid)
-		child_compute(o, fd[1]);
-	close(fd[1]);
-	told = pid > 0 && answer_read(fd[0], a);
-	close(fd[0]);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+		child_compute(o, seconds, a);
 	if (pid < 0)
 		return err_set(err, "fork: %s", strerror(errno));
-	if (!told)
-		return WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? err_set(err, "a model took longer than %d s", PROBE_POINTS_S)
-									  : err_set(err, "learning a model failed");
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		return err_set(err, RESULT_LATE " %u s", seconds);
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		return err_set(err, "learning a model failed");
 	return a->rc < 0 ? err_set(err, "%s", a->why.text) : 0;
 }
 
 static void result_fill(const struct points *from, struct result *res)
 {
-	for (unsigned i = 0; i < from->n && res->points_n < RESULT_MAX_POINTS; i++) {
+	for (unsigned i = 0; i < from->n && i < POINTS_MAX && res->points_n < RESULT_MAX_POINTS; i++) {
 		const struct points_point *p = &from->p[i];
 		struct result_point *out = &res->points[res->points_n];
 		struct identity id = {.n_vars = from->n_vars};
@@ -152,23 +124,25 @@ static void result_fill(const struct points *from, struct result *res)
 	}
 }
 
-void probe_points(const char *dir, const struct probe_member *member, unsigned n, struct result *res)
+void probe_points(const char *dir, const struct probe_member *member, unsigned n, unsigned seconds, struct result *res)
 {
 	struct order *o = calloc(1, sizeof(*o));
-	struct answer *a = calloc(1, sizeof(*a));
+	struct answer *a = mmap(NULL, sizeof(*a), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct errbuf why = {"no memory"};
-	int rc = -1;
 
-	if (o && a) {
+	if (o && a != MAP_FAILED) {
 		order_fill(o, dir, member, n);
-		rc = o->n < SCALING_POINTS_MIN ? err_set(&why, "%u of %u traces are left", o->n, n)
-		     : o->bytes > BYTES_MAX    ? err_set(&why, "the traces have %lld MiB, more than %lld", o->bytes >> 20, BYTES_MAX >> 20)
-					       : child_ask(o, a, &why);
-	}
-	if (!rc)
+		if (o->n < SCALING_POINTS_MIN)
+			err_set(&why, "%u of %u traces are left", o->n, n);
+		else if (o->bytes > BYTES_MAX)
+			err_set(&why, "the traces have %lld MiB, more than %lld", o->bytes >> 20, BYTES_MAX >> 20);
+		else
+			child_ask(o, seconds, a, &why);
 		result_fill(&a->points, res);
+	}
 	if (!res->points_n)
 		snprintf(res->unpoint, sizeof(res->unpoint), "%.300s", why.text[0] ? why.text : "the model computes none");
-	free(a);
+	if (a != MAP_FAILED)
+		munmap(a, sizeof(*a));
 	free(o);
 }

@@ -25,6 +25,7 @@
 #include "common/array.h"
 #include "common/conf.h"
 #include "common/temp_dir.h"
+#include "predictor/probe/members.h"
 #include "predictor/spool/result.h"
 #include "predictor/spool/spool.h"
 
@@ -35,6 +36,7 @@ struct probe {
 	double seconds;
 	struct probe_member member[POINTS_RUNS_MAX];
 	unsigned n_members;
+	long points_s;
 	struct precedent_conf conf; /* zeroed where it cannot be read */
 	int dirfd;
 	char **trace; /* names, sorted */
@@ -472,7 +474,7 @@ static int write_record(struct probe *p, int rv, struct errbuf *err)
 	if (!p->n_members)
 		return 0;
 	/* If the job ends meanwhile, the record that is there stays. */
-	probe_points(p->dir, p->member, p->n_members, &p->res);
+	probe_points(p->dir, p->member, p->n_members, (unsigned)p->points_s, &p->res);
 	return record_put(p);
 }
 
@@ -518,7 +520,7 @@ static int take_member(void *probe, char *text)
 
 static int probe_verb(int argc, char **argv)
 {
-	struct probe p = {.seconds = 5, .partial = PARTIAL_OFF};
+	struct probe p = {.seconds = 5, .points_s = PROBE_POINTS_S, .partial = PARTIAL_OFF};
 	struct errbuf err;
 	int rc;
 
@@ -557,6 +559,8 @@ static const struct verb_option options[] = {
 	 .help = "partial execution: on, never, or off: where the traced job asked for it (the default)"},
 	{"member", 0, "JOB=N,...", OPT_CALL(take_member, NULL), .wants = "takes JOB=NUMBERS, at most " OPTION_SPELL(POINTS_RUNS_MAX) " times",
 	 .help = "a traced job of the same parameter family and its numbers: from three on, the record tells how long others take"},
+	{"points-seconds", 0, "S", OPT_NUMBER(struct probe, points_s, 1, PROBE_POINTS_S), .wants = "takes seconds, 1 to " OPTION_SPELL(PROBE_POINTS_S),
+	 .help = "how long computing these times may take (default " OPTION_SPELL(PROBE_POINTS_S) ")"},
 	{"seconds", 0, "S", OPT_CALL(take_seconds, NULL), .help = "run time of each skeleton (default 5)"},
 	{0},
 };

@@ -94,12 +94,26 @@ static int point_compute(const struct model *m, const struct points_vars *v, str
 	return rc;
 }
 
+/* Each point is whole before it is counted: another process may read *out at any time. */
+static void points_fill(const struct model *m, const struct points_vars *v, const struct points *chosen, struct points *out, struct errbuf *why)
+{
+	out->n_vars = chosen->n_vars;
+	for (unsigned i = 0; i < chosen->n; i++) {
+		struct points_point *p = &out->p[out->n];
+
+		*p = chosen->p[i];
+		if (point_compute(m, v, p, why) == 0)
+			__atomic_store_n(&out->n, out->n + 1, __ATOMIC_RELEASE);
+	}
+}
+
 int points_compute(const struct points_run *run, unsigned n, struct points *out, struct errbuf *err)
 {
 	struct points_axis axis[IDENTITY_VARS_MAX];
 	struct points_vars *v = calloc(1, sizeof(*v));
 	struct model *m = NULL;
-	unsigned n_axes, told = 0;
+	unsigned n_axes;
+	struct points chosen;
 	struct errbuf why = {""};
 	int rc = v ? 0 : err_set(err, "no memory");
 
@@ -114,12 +128,9 @@ int points_compute(const struct points_run *run, unsigned n, struct points *out,
 	if (!rc && !(m = model_learn(run, n, v, err)))
 		rc = -1;
 	if (!rc) {
-		points_choose(run, n, axis, n_axes, out);
-		for (unsigned i = 0; i < out->n; i++)
-			if (point_compute(m, v, &out->p[i], &why) == 0)
-				out->p[told++] = out->p[i];
-		out->n = told;
-		if (!told)
+		points_choose(run, n, axis, n_axes, &chosen);
+		points_fill(m, v, &chosen, out, &why);
+		if (!out->n)
 			rc = err_set(err, "the model refuses all inputs: %.200s", why.text);
 	}
 	model_destroy(m);

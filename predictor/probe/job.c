@@ -76,7 +76,7 @@ struct submission_text {
 	/* Set before the other texts: */
 	enum conf_partial partial;
 	bool source; /* builds the skeletons, once */
-	char members[MEMBERS_TEXT_MAX];
+	char members[MEMBERS_TEXT_MAX + 32]; /* and for how long it computes points */
 	char dir[1024], out[1200], script[8192], comment[COMMENT_TEXT_MAX], safe[RESULT_NAME_SIZE];
 };
 
@@ -96,10 +96,10 @@ static int script_format(const struct daemon_env *env, double seconds, struct su
 }
 
 /* Building, starting, computing points, and a candidate that is ten times slower, but never more than the partition allows. */
-static uint32_t probe_limit_min(const struct daemon_env *env, const char *partition, uint32_t n_traces, double seconds, bool points)
+static uint32_t probe_limit_min(const struct daemon_env *env, const char *partition, uint32_t n_traces, double seconds, unsigned points_s)
 {
 	unsigned traces = n_traces < 1 ? 1 : n_traces > 8 ? 8 : n_traces;
-	uint32_t limit_min = (uint32_t)((240 + 10 * seconds * traces + (points ? PROBE_POINTS_S : 0)) / 60) + 1;
+	uint32_t limit_min = (uint32_t)((240 + 10 * seconds * traces + points_s) / 60) + 1;
 	struct store_partition part;
 
 	if (store_partition_get(env->store, partition, &part, NULL) == 1 && part.max_min < limit_min)
@@ -112,6 +112,33 @@ unsigned probes_candidates(const struct daemon_env *env, const struct store_prog
 	unsigned n = (unsigned)env->conf->n_candidates;
 
 	return conf_candidate_find(env->conf, p->source_candidate) ? n : n + 1;
+}
+
+/* What the skeleton leaves of this candidate's share of the allowance, in seconds of all nodes. */
+static double points_seconds(const struct daemon_env *env, const struct store_program *p, const struct store_probe *row, double seconds)
+{
+	double left = (probes_allowance(env, p) / probes_candidates(env, p) - row->cost_node_s) / (p->nodes ? p->nodes : 1) - seconds;
+
+	return left < PROBE_POINTS_S ? left : PROBE_POINTS_S;
+}
+
+/* Members for the source probe. Sets *points_s to how long it may compute points: 0 if it has no members. */
+static int members_text(const struct daemon_env *env, const struct store_program *p, const struct store_probe *row, double seconds,
+			struct submission_text *t, unsigned *points_s, struct errbuf *errp)
+{
+	double left = t->source ? points_seconds(env, p, row, seconds) : 0;
+	size_t len;
+
+	t->members[0] = '\0';
+	*points_s = 0;
+	if (left >= 1 && probe_members(env, p, t->members, MEMBERS_TEXT_MAX, errp) < 0)
+		return -1;
+	if (t->members[0]) {
+		*points_s = (unsigned)left;
+		len = strlen(t->members);
+		snprintf(t->members + len, sizeof(t->members) - len, " --points-seconds %u", *points_s);
+	}
+	return 0;
 }
 
 static int submission_text(const struct daemon_env *env, const struct store_program *p, const struct store_probe *row,
@@ -145,6 +172,7 @@ int probe_submit(const struct daemon_env *env, const struct store_program *p,
 	double seconds = probes_seconds(env->conf, p->source_elapsed_s, probes_candidates(env, p));
 	const char *account = env->conf->probe_account, *qos = env->conf->probe_qos;
 	struct submission_text t;
+	unsigned points_s;
 	struct cluster_submission sub = {
 		.uid = p->uid, .gid = layout->gid, .name = PROBE_JOB_NAME, .script = t.script, .work_dir = t.dir,
 		.std_out = t.out, .admin_comment = t.comment,
@@ -158,10 +186,9 @@ int probe_submit(const struct daemon_env *env, const struct store_program *p,
 	for (enum cluster_want i = 0; i < CLUSTER_WANTS; i++)
 		sub.want[i] = probe_want(layout, t.partial, i);
 	t.source = !strcmp(row->candidate, p->source_candidate) && !row->kept;
-	t.members[0] = '\0';
-	if (t.source && probe_members(env, p, t.members, sizeof(t.members), errp) < 0)
+	if (members_text(env, p, row, seconds, &t, &points_s, errp) < 0)
 		return -1;
-	sub.limit_min = probe_limit_min(env, sub.partition, p->n_traces, seconds, t.members[0]);
+	sub.limit_min = probe_limit_min(env, sub.partition, p->n_traces, seconds, points_s);
 	if (submission_text(env, p, row, sub.limit_min, &t, errp) < 0)
 		return -1;
 	return env->ops->submit(env->ops->arg, &sub, &row->jobid, errp);

@@ -7,6 +7,7 @@
 #include "predictor/estimate/scaling_model.h"
 #include "predictor/probe/members.h"
 #include "predictor/store/past.h"
+#include "predictor/store/records.h"
 #include "predictor/store/runs.h"
 
 #define LOOK_RUNS 128 /* the latest of the family */
@@ -56,6 +57,23 @@ static int members_find(const struct daemon_env *env, struct members *m, const s
 	return 0;
 }
 
+/* Did the probe of a taken run find that computing points takes too long? Returns 1, 0, or -1 on error. */
+static int took_too_long(const struct daemon_env *env, const struct members *m, struct errbuf *errp)
+{
+	struct result *r = malloc(sizeof(*r));
+	int rc = 0;
+
+	if (!r)
+		return err_set(errp, "no memory for a record");
+	for (unsigned i = 0; i < m->n && !rc; i++) {
+		rc = store_record_get(env->store, m->taken[i]->key, m->of->source_candidate, r, errp);
+		if (rc == 1)
+			rc = !strncmp(r->unpoint, RESULT_LATE, strlen(RESULT_LATE));
+	}
+	free(r);
+	return rc;
+}
+
 static void options_put(const struct members *m, char *out, size_t size)
 {
 	int len = snprintf(out, size, " --member %u=%s", m->of->source_job, m->own);
@@ -90,8 +108,8 @@ int probe_members(const struct daemon_env *env, const struct store_program *p, c
 		return err_set(errp, "no memory for past runs");
 	n = store_past_read(env->store, &of, past, LOOK_RUNS, errp);
 	rc = n < 0 ? -1 : members_find(env, &m, past, n, errp);
-	if (!rc && m.n + 1 >= SCALING_POINTS_MIN)
+	if (!rc && m.n + 1 >= SCALING_POINTS_MIN && (rc = took_too_long(env, &m, errp)) == 0)
 		options_put(&m, out, size);
 	free(past);
-	return rc;
+	return rc < 0 ? -1 : 0;
 }

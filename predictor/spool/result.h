@@ -45,6 +45,7 @@
 #define RESULT_MAX_TRACES  64
 #define RESULT_MAX_KERNELS 32
 #define RESULT_MAX_POINTS  32
+#define RESULT_LATE	   "a model took longer than" /* begins `unpoint` if computing points took too long */
 #define RESULT_MAX_CLAIM   1e3
 #define RESULT_MAX_SECONDS 1e9
 #define RESULT_NAME_SIZE   64 /* a candidate's name with its NUL */

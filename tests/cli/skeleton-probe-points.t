@@ -39,11 +39,13 @@ my %seen;
 is_deeply([grep { $seen{$_->[0]}++ } @point], [], '... each once');
 is_deeply([grep { $_->[1] <= 0 || $_->[2] < 0 } @point], [], '... with seconds, and how far off they may be');
 
-# A library stands in for the end of the job while points are computed: the child's alarm ends its parent.
+# A library stands in for what happens while points are computed: the child's alarm comes at once, or ends its parent as the end of
+# the job does.
 spew('end.c', '#define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -52,6 +54,8 @@ unsigned alarm(unsigned s)
 	struct rlimit most;
 	FILE *f = fopen("limits", "w");
 
+	if (getenv("TOO_LONG"))
+		raise(SIGALRM);
 	getrlimit(RLIMIT_AS, &most);
 	fprintf(f, "%u s, %lu MiB", s, (unsigned long)most.rlim_cur >> 20);
 	fclose(f);
@@ -61,15 +65,23 @@ unsigned alarm(unsigned s)
 }
 ');
 is(run_command('cc', '-shared', '-fPIC', '-o', 'end.so', 'end.c')->{rc}, 0, 'a library that ends the probe');
-unlink '3/probe.home.result' or die;
-{
-	local $ENV{LD_PRELOAD} = getcwd() . '/end.so';
-	local $ENV{ASAN_OPTIONS} = 'verify_asan_link_order=0';
-	my $r = precedent('probe', '--dir', 3, '--candidate', 'home', '--seconds', 0.2, map { ('--member', $_) } @member);
-	is($r->{rc}, 137, 'a probe that is ended while it computes points');
+
+# With the skeleton that is there.
+sub again {
+	my ($library, @argument) = @_;
+	local %ENV = (%ENV, LD_PRELOAD => $library, ASAN_OPTIONS => 'verify_asan_link_order=0');
+	return precedent('probe', '--dir', 3, '--candidate', 'home', '--seconds', 0.2, @argument);
 }
+
+unlink '3/probe.home.result' or die;
+is(again(getcwd() . '/end.so', map { ('--member', $_) } @member)->{rc}, 137, 'a probe that is ended while it computes points');
 like(-e '3/probe.home.result' ? slurp('3/probe.home.result') : '', qr/^status ok\n(?!.*^(?:un)?point).*^end$/ms, '... leaves its record, without points');
 like(slurp('limits'), patience(1) > 1 ? qr/^60 s/ : qr/^60 s, 1024 MiB$/, '... and had bounds of time and memory');
+{
+	local $ENV{TOO_LONG} = 1;
+	is(again(getcwd() . '/end.so', '--points-seconds', 7, map { ('--member', $_) } @member)->{rc}, 0, 'points that take too long');
+}
+like(slurp('3/probe.home.result'), qr/^unpoint a model took longer than 7 s$/m, '... are none');
 
 like(probed(@member[2, 1]), qr/^unpoint 2 of 2 traces are left$/m, 'two traces are too few');
 rename '1/0.ptrace', '1/gone' or die;

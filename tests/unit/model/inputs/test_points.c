@@ -4,8 +4,12 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -89,6 +93,29 @@ static void test_law(void **state)
 		assert_true(p.p[i].vars[4] == ran[i][4] && p.p[i].vars[5] == ran[i][5]);
 }
 
+/* A process that is ended while it computes leaves the points that it has counted. */
+static void test_ended(void **state)
+{
+	struct points *p = mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct errbuf err;
+	pid_t pid;
+
+	(void)state;
+	assert_true(p != MAP_FAILED);
+	pid = fork();
+	if (!pid)
+		_exit(points_compute(run, RUNS, p, &err) < 0);
+	assert_true(pid > 0);
+	while (!__atomic_load_n(&p->n, __ATOMIC_ACQUIRE) && waitpid(pid, NULL, WNOHANG) == 0)
+		usleep(100);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_true(p->n > 0 && p->n <= POINTS_MAX);
+	for (unsigned i = 0; i < p->n; i++)
+		assert_true(fabs(p->p[i].seconds / truth(p->p[i].vars) - 1) < 0.02);
+	munmap(p, sizeof(*p));
+}
+
 static void test_refusals(void **state)
 {
 	struct points_run bad[RUNS];
@@ -138,6 +165,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_law),
+		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_odd_inputs),
 	};

@@ -40,7 +40,7 @@ static void vars_put(char *out, size_t size, const double *x)
 
 static struct store_program program_of(uint32_t job)
 {
-	struct store_program p = {.uid = getuid(), .state = PROGRAM_READY, .source_job = job, .n_traces = 1};
+	struct store_program p = {.uid = getuid(), .state = PROGRAM_READY, .source_job = job, .n_traces = 1, .nodes = 2};
 
 	snprintf(p.key, sizeof(p.key), "%032x", job);
 	strcpy(p.family, FAMILY);
@@ -239,21 +239,57 @@ static void test_drift(void **state)
 	members_are("");
 }
 
-/* Only the probe that builds skeletons gets the names of the traces, and time for the points. */
-static void test_submission(void **state)
+/* What was submitted for the probe, with so many node seconds spent. */
+static const char *submission(struct store_probe row, double cost_node_s, uint32_t *limit_min)
 {
-	struct store_probe source = {.candidate = "fast"}, again = {.candidate = "fast", .kept = true};
 	struct cluster_layout layout = {0};
 	struct store_program p = program_of(RUNS);
 	struct errbuf e;
 
+	row.cost_node_s = cost_node_s;
+	if (probe_submit(&w->env, &p, &layout, &row, &e) < 0)
+		fail_msg("%s", e.text);
+	*limit_min = w->submitted[w->n_submitted - 1].limit_min;
+	return w->submitted[w->n_submitted - 1].script;
+}
+
+/* Only the probe that builds skeletons gets the names of the traces, and what is left of its allowance for the points: it may take
+ * PROBES_LEAST_S of two nodes beside its skeleton. */
+static void test_submission(void **state)
+{
+	const struct store_probe source = {.candidate = "fast"}, again = {.candidate = "fast", .kept = true};
+	uint32_t without_min, min;
+
 	(void)state;
 	runs_put();
-	if (probe_submit(&w->env, &p, &layout, &source, &e) < 0 || probe_submit(&w->env, &p, &layout, &again, &e) < 0)
-		fail_msg("%s", e.text);
-	assert_non_null(strstr(w->submitted[0].script, " --member 3=4,1,1,0,360,1500"));
-	assert_null(strstr(w->submitted[1].script, "member"));
-	assert_int_equal(60 * (w->submitted[0].limit_min - w->submitted[1].limit_min), PROBE_POINTS_S);
+	assert_null(strstr(submission(again, 0, &without_min), "member"));
+	assert_non_null(strstr(submission(source, 0, &min), ALL_MEMBERS " --points-seconds 60\n"));
+	assert_int_equal(60 * (min - without_min), PROBE_POINTS_S);
+	assert_non_null(strstr(submission(source, 2 * 20.5, &min), ALL_MEMBERS " --points-seconds 39\n"));
+	assert_null(strstr(submission(source, 2 * 59.5, &min), "member"));
+	assert_int_equal(min, without_min);
+	assert_null(strstr(submission(source, 2 * 1000, &min), "member"));
+}
+
+/* A probe of the kin for which it took too long has had no points: no other one tries again. */
+static void test_too_long(void **state)
+{
+	struct store_probe row = {.state = PROBE_DONE, .candidate = "fast"};
+	struct result r;
+	struct errbuf e;
+
+	(void)state;
+	runs_put();
+	record_put(1, NULL);
+	snprintf(row.key, sizeof(row.key), "%032x", RUNS);
+	assert_int_equal(store_record_get(w->store, row.key, "fast", &r, &e), 1);
+	r.points_n = 0;
+	snprintf(row.key, sizeof(row.key), "%032x", 2);
+	for (int late = 0; late < 2; late++) {
+		snprintf(r.unpoint, sizeof(r.unpoint), "%s", late ? RESULT_LATE " 60 s" : "learning a model failed");
+		assert_int_equal(store_record_put(w->store, &row, &r, &e), 0);
+		members_are(late ? "" : ALL_MEMBERS);
+	}
 }
 
 int main(void)
@@ -263,6 +299,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_other_numbers, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_members, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_submission, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_too_long, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_drift, world_setup, world_teardown),
 	};
 
