@@ -36,10 +36,10 @@ static int gram_decompose(const gsl_matrix *xt, gsl_matrix *gram)
 	return 0;
 }
 
-/* The leverage of a row is the squared length of factor^-1 times the row; xt is overwritten by these. */
-static double left_out_error(const gsl_matrix *factor, gsl_matrix *xt, const double *residual, double weight)
+/* The leverage of a row is the squared length of factor^-1 times the row; xt is overwritten by these. r->y: residuals. */
+static double left_out_error(const gsl_matrix *factor, gsl_matrix *xt, struct regression *r)
 {
-	double sum = 0;
+	double sum = 0, first = 0;
 
 	gsl_blas_dtrsm(CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, 1, factor, xt);
 	for (size_t i = 0; i < xt->size2; i++) {
@@ -49,10 +49,12 @@ static double left_out_error(const gsl_matrix *factor, gsl_matrix *xt, const dou
 			leverage += pow(xt->data[k * xt->tda + i], 2);
 		if (leverage > LEVERAGE_MAX)
 			return INFINITY;
-		missed = residual[i] / (1 - leverage);
+		missed = r->y[i] / (1 - leverage);
 		sum += missed * missed;
+		first += i < r->first ? missed * missed : 0;
 	}
-	return sqrt(sum / (weight > 0 ? weight : (double)xt->size2));
+	r->first_error = r->first ? sqrt(first / r->first) : 0;
+	return sqrt(sum / (r->weight > 0 ? r->weight : (double)xt->size2));
 }
 
 double regression_solve(struct regression *r, double coef[REGRESSION_COLS_MAX])
@@ -73,7 +75,7 @@ double regression_solve(struct regression *r, double coef[REGRESSION_COLS_MAX])
 	gsl_blas_dgemv(CblasNoTrans, 1, &xt.matrix, &y.vector, 0, &c.vector);
 	gsl_linalg_cholesky_svx(&gram.matrix, &c.vector);
 	gsl_blas_dgemv(CblasTrans, 1, &xt.matrix, &c.vector, -1, &y.vector);
-	error = left_out_error(&gram.matrix, &xt.matrix, r->y, r->weight);
+	error = left_out_error(&gram.matrix, &xt.matrix, r);
 	for (unsigned k = 0; k < r->cols; k++)
 		coef[k] /= norm[k];
 	return error;

@@ -15,6 +15,8 @@ struct regression {
 	double x[REGRESSION_COLS_MAX][REGRESSION_ROWS_MAX]; /* by column; overwritten by regression_solve, as y is */
 	double y[REGRESSION_ROWS_MAX];
 	double weight; /* of all rows together, each of which was multiplied by the root of its own; 0: each weighs 1 */
+	unsigned first;	    /* so many rows at the front, of weight 1, have an error of their own: 0 or more */
+	double first_error; /* set by regression_solve unless it returns INFINITY: root mean square of their leave-one-out errors */
 };
 
 /*

@@ -54,6 +54,7 @@ struct scaling_term {
 struct scaling_shape {
 	double weight; /* all add up to 1 */
 	double error;  /* relative, root mean square over what was left out */
+	double missed; /* the same over runs alone, computed points left aside; not kept by scaling_format */
 	unsigned n;
 	struct scaling_term t[SCALING_TERMS_MAX];
 };

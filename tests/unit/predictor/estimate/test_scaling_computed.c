@@ -246,6 +246,25 @@ static void test_unlike_runs(void **state)
 	}
 }
 
+/* Points without any error do not hide that the law misses the runs by far. The points at their inputs lie as far from a law over the
+ * other points as the runs do: so they say nothing against the points. */
+static void test_missed_runs(void **state)
+{
+	const double off[2][RUNS] = {{1.1, 1, 0.9}, {1.5, 1, 0.67}};
+	struct errbuf why;
+
+	(void)state;
+	for (int how = 0; how < 2; how++) {
+		runs_make(0);
+		points_make(1, 0, 0.05);
+		for (int i = 0; i < RUNS; i++) {
+			runs[i].actual_s *= off[how][i];
+			points[i].seconds *= off[how][i];
+		}
+		assert_int_equal(fit(&why), how ? -1 : 0);
+	}
+}
+
 /* Where runs tell all, they decide: points of another law change nothing. */
 static void test_runs_decide(void **state)
 {
@@ -276,7 +295,7 @@ int main(void)
 		cmocka_unit_test(test_part_of_the_law), cmocka_unit_test(test_coverage), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_width),
 		cmocka_unit_test(test_hostile),		cmocka_unit_test(test_bounds),	 cmocka_unit_test(test_runs_decide),
-		cmocka_unit_test(test_unlike_runs),
+		cmocka_unit_test(test_unlike_runs), cmocka_unit_test(test_missed_runs),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
