@@ -96,7 +96,8 @@ static double halton(unsigned n, unsigned base)
 	return x;
 }
 
-/* share: 0 is the least value that is in reach, 1 the greatest. Even by ratio if all numbers are above zero. */
+/* share: 0 is the least value that is in reach, 1 the greatest. Even by ratio if all numbers are above zero. A law takes no odd powers
+ * or roots of an input below 0, and no logarithm of one below 1: no point goes below these unless a run does. */
 static double axis_at(const struct points_axis *a, double share)
 {
 	double width = a->hi - a->lo, least = a->lo - REACH * width, most = a->hi + REACH * width, x;
@@ -104,8 +105,10 @@ static double axis_at(const struct points_axis *a, double share)
 	if (a->lo > 0) {
 		least = fmax(least, a->lo * REACH_DOWN);
 		most = fmin(most, a->hi / REACH_DOWN);
+		least = a->lo >= 1 ? fmax(least, 1) : least;
 		x = least * pow(most / least, share);
 	} else {
+		least = a->lo < 0 ? least : 0;
 		x = least + share * (most - least);
 	}
 	if (a->powers)

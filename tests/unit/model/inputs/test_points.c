@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "common/temp_dir.h"
-#include "model/inputs/points.h"
+#include "model/inputs/points_choose.h"
 #include "tests/unit/synthetic.h"
 
 #define RUNS	4
@@ -161,6 +161,28 @@ static void test_odd_inputs(void **state)
 	}
 }
 
+/* A law over the runs has terms of which one point could take the input away: logarithms from 1 on, roots from 0 on. */
+static void test_least(void **state)
+{
+	const double took[][3] = {{1.25, 3.5, 8}, {0, 10, 25}, {0.5, 3, 8}, {-2, 3, 8}}, least[] = {1, 0, 0.25, -INFINITY};
+	struct points_axis axis[IDENTITY_VARS_MAX];
+	struct points_run some[3] = {0};
+	struct points p;
+
+	(void)state;
+	for (size_t how = 0; how < sizeof(took) / sizeof(took[0]); how++) {
+		double lowest = INFINITY;
+
+		for (int i = 0; i < 3; i++)
+			some[i] = (struct points_run){.n_vars = 2, .vars = {2, took[how][i]}};
+		points_choose(some, 3, axis, points_axes(some, 3, axis), &p);
+		for (unsigned i = 0; i < p.n; i++)
+			lowest = fmin(lowest, p.p[i].vars[1]);
+		assert_true(p.n > 6 && lowest >= least[how]);
+		assert_true(took[how][0] >= 1 || took[how][0] == 0 || lowest < took[how][0]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +190,7 @@ int main(void)
 		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_odd_inputs),
+		cmocka_unit_test(test_least),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
