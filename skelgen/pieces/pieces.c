@@ -45,8 +45,9 @@ static int time_shared(const struct trace *t, double *begin, double *end, double
 	return 0;
 }
 
-/* Moments for pieces: all of the run in pieces, or evenly spread windows of a piece each. */
-static uint32_t moments_lay(double begin, double end, struct survey *s, uint64_t *moment)
+/* Moments for pieces: all of the run in pieces, or evenly spread windows of a piece each. With `edges`, the run begins and ends
+ * with a window. */
+static uint32_t moments_lay(double begin, double end, bool edges, struct survey *s, uint64_t *moment)
 {
 	double piece = s->piece_ns, n = floor((end - begin) / piece);
 	uint32_t k = 0;
@@ -58,7 +59,8 @@ static uint32_t moments_lay(double begin, double end, struct survey *s, uint64_t
 		return k;
 	}
 	for (uint32_t w = 0; w < WINDOWS; w++) {
-		double from = begin + (w + 0.5) * (end - begin) / WINDOWS - piece / 2;
+		double inside = (w + 0.5) * (end - begin) / WINDOWS - piece / 2;
+		double from = begin + (edges ? w * (end - begin - piece) / (WINDOWS - 1) : inside);
 
 		moment[k++] = (uint64_t)from;
 		moment[k++] = (uint64_t)(from + piece);
@@ -88,11 +90,11 @@ static double piece_length(const struct survey *s, double seconds, double run_ns
 }
 
 /* Cut where receives are open, if more cuts are found so. The cuts go on where some ranks have ended: a rank with open receives
- * waits for the last one. */
+ * waits for the last one. An excerpt has the first and the last segment of the run: each is a window. */
 static int cut_open(struct survey *s, double begin, double last, uint64_t *moment, struct errbuf *err)
 {
 	double rest_ns = s->rest_ns;
-	uint32_t n = moments_lay(begin, last, s, moment);
+	uint32_t n = moments_lay(begin, last, true, s, moment);
 	struct cuts open;
 
 	for (uint32_t r = 0; r < s->n_ranks; r++)
@@ -120,7 +122,7 @@ static int cut(struct survey *s, double seconds, struct errbuf *err)
 		err_set(err, "no memory to cut the run");
 	else if (roles_build(s, err) == 0 && time_shared(s->trace, &begin, &end, &last, err) == 0) {
 		s->piece_ns = piece_length(s, seconds, end - begin);
-		n = end > begin ? moments_lay(begin, end, s, moment) : 0;
+		n = end > begin ? moments_lay(begin, end, false, s, moment) : 0;
 		rv = cuts_find(s->trace, s->roles, moment, n, &s->cuts, err);
 		if (rv == 0 && n > 0 && s->cuts.n < n / FEW && s->cuts.n < PIECES_WANTED)
 			rv = cut_open(s, begin, last, moment, err);

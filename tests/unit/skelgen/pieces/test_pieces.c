@@ -557,6 +557,24 @@ static void test_windows_of_long_run(void **arg)
 	tear_down(&f);
 }
 
+/* Where receives are open, the first and the last segment are chosen too. They are no longer than windows. */
+static void test_windows_at_edges(void **arg)
+{
+	const double share = 0.005;
+	struct fixture f;
+
+	(void)arg;
+	assert_true(set_up(&f, posted(2, 0, 60000, 7), share, UINT64_MAX));
+	assert_true(f.v.cuts.open);
+	assert_excerpt(&f, share);
+	assert_same_messages(&f);
+	assert_int_equal(f.p.segment[0], 0);
+	assert_int_equal(f.p.segment[f.p.n - 1], f.v.cuts.n);
+	for (uint32_t i = 0; i < f.p.n; i++)
+		assert_true(f.p.ns[i] < 3 * f.v.segments.ns * share / 40);
+	tear_down(&f);
+}
+
 static uint32_t directories_made(int events)
 {
 	char buf[65536] __attribute__((aligned(8)));
@@ -689,6 +707,7 @@ int main(void)
 		cmocka_unit_test(test_large_is_refused),
 		cmocka_unit_test(test_size_of_trees),
 		cmocka_unit_test(test_windows_of_long_run),
+		cmocka_unit_test(test_windows_at_edges),
 		cmocka_unit_test(test_unwritable_is_tried_once),
 	};
 
