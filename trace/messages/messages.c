@@ -231,7 +231,7 @@ static int walk_open(struct walk *w, const struct trace *t, struct errbuf *err)
 		const struct trace_rank *k = trace_get_rank(t, r);
 		const struct trace_proc *p = &k->defs.proc;
 
-		m->rank[r].wild = m->rank[r].out = MSG_NONE;
+		m->rank[r].wild = m->rank[r].wild_last = m->rank[r].out = MSG_NONE;
 		w->run[r].waits = MSG_NONE;
 		m->rank[r].present = k->present;
 		m->rank[r].ended = !k->present;

@@ -29,7 +29,7 @@ struct msg_recv {
 	uint32_t channel;
 	uint32_t next;      /* next receive of its channel, or of the free list */
 	uint32_t next_out;
-	uint32_t next_wild;
+	uint32_t next_wild, prev_wild;
 	bool wild, lost, done, freed, cancelled, paired, timed;
 	struct msg_send from; /* the matching send, if paired */
 };
@@ -166,12 +166,10 @@ static void leave_channel(struct msg_match *m, uint32_t i)
 
 static void leave_wild(struct msg_match *m, struct msg_rank *k, uint32_t i)
 {
-	uint32_t *at = &k->wild;
+	uint32_t next = m->recv[i].next_wild, prev = m->recv[i].prev_wild;
 
-	while (*at != MSG_NONE && *at != i)
-		at = &m->recv[*at].next_wild;
-	if (*at == i)
-		*at = m->recv[i].next_wild;
+	*(prev == MSG_NONE ? &k->wild : &m->recv[prev].next_wild) = next;
+	*(next == MSG_NONE ? &k->wild_last : &m->recv[next].prev_wild) = prev;
 	m->recv[i].wild = false;
 }
 
@@ -179,7 +177,7 @@ static void leave_wild(struct msg_match *m, struct msg_rank *k, uint32_t i)
 static uint32_t post(struct msg_match *m, struct msg_rank *k, const struct msg_at *at, uint32_t made_by)
 {
 	const struct msg_op *op = &k->op[made_by];
-	uint32_t i, *end = &k->wild;
+	uint32_t i;
 
 	if (op->recv == MSG_NONE && !op->wild && !op->lost)
 		return MSG_NONE;
@@ -188,11 +186,10 @@ static uint32_t post(struct msg_match *m, struct msg_rank *k, const struct msg_a
 		return MSG_NONE;
 	m->recv[i] = (struct msg_recv){.order = k->posted++, .post_event = at->event, .post_sym = at->sym,
 				       .made_by = made_by, .room_sym = made_by, .channel = op->recv, .next = MSG_NONE,
-				       .next_out = MSG_NONE, .next_wild = MSG_NONE, .wild = op->wild, .lost = op->lost};
+				       .next_out = MSG_NONE, .next_wild = MSG_NONE, .prev_wild = k->wild_last, .wild = op->wild, .lost = op->lost};
 	if (op->wild) {
-		while (*end != MSG_NONE)
-			end = &m->recv[*end].next_wild;
-		*end = i;
+		*(k->wild_last == MSG_NONE ? &k->wild : &m->recv[k->wild_last].next_wild) = i;
+		k->wild_last = i;
 	} else if (!op->lost) {
 		join_channel(m, i);
 	}

@@ -26,7 +26,7 @@ struct msg_rank {
 	struct msg_slot *slot;
 	uint32_t n_slot;
 	uint64_t posted;           /* receives posted so far; gives their order */
-	uint32_t wild;             /* receives whose channel is not known yet, oldest first */
+	uint32_t wild, wild_last;  /* receives whose channel is not known yet, oldest first */
 	uint32_t out, out_tail;    /* completed receives that have not been reported */
 	uint32_t n_out;
 	bool present, ended;       /* all its events were read */
