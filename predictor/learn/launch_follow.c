@@ -3,25 +3,6 @@
 #include "predictor/learn/launch_follow.h"
 #include "predictor/store/launches.h"
 
-#define LOOK_MAX 64 /* runs of the key: among the latest runs of a large array may be no other submission */
-
-struct seen {
-	uint32_t array_job;
-	bool array; /* another task of the same array: the same submission */
-	bool again; /* an earlier submission */
-};
-
-static int see(const struct store_run *r, void *arg)
-{
-	struct seen *s = arg;
-
-	if (s->array_job && r->array_job == s->array_job)
-		s->array = true;
-	else
-		s->again = true;
-	return s->again;
-}
-
 /* An untraced run may launch more than its key says, for instance if an input file is not named in its script. */
 static int launch_keep(const struct daemon_env *env, const struct store_run *run, uint64_t launch, int64_t now,
 		       struct errbuf *errp)
@@ -33,15 +14,14 @@ static int launch_keep(const struct daemon_env *env, const struct store_run *run
 int launch_follow(const struct daemon_env *env, const struct store_run *run, const struct job_comment *c,
 		  int64_t now, struct errbuf *errp)
 {
-	const struct store_run_filter of = {.uid = run->uid, .key = run->key, .max = LOOK_MAX};
-	struct seen seen = {.array_job = run->array_job};
+	int seen;
 
-	if (launch_keep(env, run, c->launch, now, errp) < 0 ||
-	    store_runs_each(env->store, &of, see, &seen, errp) < 0)
+	if (launch_keep(env, run, c->launch, now, errp) < 0)
 		return -1;
-	if (seen.array && !seen.again)
-		return 0;
+	seen = store_run_key(env->store, run, errp);
+	if (seen < 0 || seen == RUN_KEY_ARRAY) /* its first task has counted */
+		return seen < 0 ? -1 : 0;
 	/* A job that was predicted did not need to come again. */
 	return store_kind_add(env->store, store_kind_name(run->uid, run->name, run->family),
-			      seen.again || run->act == ACT_PREDICT, run->uid, now, errp);
+			      seen == RUN_KEY_AGAIN || run->act == ACT_PREDICT, run->uid, now, errp);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "predictor/store/internal.h"
+#include "predictor/store/launches.h"
 #include "predictor/store/busy.h"
 #include "predictor/store/probes.h"
 
@@ -271,7 +272,7 @@ int store_key_forget(struct store *s, const char *key, uint32_t uid, int64_t now
 	snprintf(layout, sizeof(layout), STORE_META_LAYOUT "%s", key);
 	snprintf(forgotten, sizeof(forgotten), STORE_META_FORGOTTEN "%s", key);
 	snprintf(when, sizeof(when), "%" PRId64, now);
-	if (runs < 0 || (known && p.uid == uid && store_program_forget(s, key, err) < 0) ||
+	if (runs < 0 || store_launch_forget(s, key, err) < 0 || (known && p.uid == uid && store_program_forget(s, key, err) < 0) ||
 	    store_meta_drop(s, layout, err) < 0 || store_meta_set(s, forgotten, when, err) < 0 ||
 	    store_commit(s, err) < 0) {
 		store_rollback(s);

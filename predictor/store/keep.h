@@ -66,6 +66,7 @@ struct store_pruning {
 	int stage;
 	int64_t updated; /* the last program that was looked at */
 	char key[IDENTITY_KEY_LEN + 1];
+	int64_t group; /* the last row of groups that was looked at */
 	bool done;
 };
 /*

@@ -204,6 +204,20 @@ int store_launch_yield(struct store *s, uint64_t launch, const char *key, uint32
 	return rv ? (rv < 0 ? -1 : 0) : store_launch_put(s, launch, key, uid, now, err);
 }
 
+int store_launch_forget(struct store *s, const char *key, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_prepare(s, "DELETE FROM groups WHERE id >= ?1 AND data = ?2", err);
+	int rv;
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, (int64_t)LAUNCH_BIT);
+	rv = store_bind_key(st, 2, key) < 0 ? store_bad_key(s, key, err)
+					    : store_run_stmt(s, st, "cannot forget what a program launches", err);
+	sqlite3_finalize(st);
+	return rv < 0 ? -1 : 0;
+}
+
 static int kind_write(struct store *s, const struct row_of *row, bool again, struct errbuf *err)
 {
 	sqlite3_stmt *st;

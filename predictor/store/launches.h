@@ -38,6 +38,8 @@ int store_launch_put(struct store *s, uint64_t launch, const char *key, uint32_t
  * key takes its place: the next run is traced. */
 int store_launch_yield(struct store *s, uint64_t launch, const char *key, uint32_t uid, int64_t now,
 		       struct errbuf *err);
+/* Nothing is known any more to lead to this key. */
+int store_launch_forget(struct store *s, const char *key, struct errbuf *err);
 /* A job of this kind: its key was new, or has come again. A predicted job counts as one that has come again. */
 int store_kind_add(struct store *s, uint64_t kind, bool again, uint32_t uid, int64_t now, struct errbuf *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Retention, in steps that look at a bounded number of rows each: see store/keep.h. First the runs, then the programs that no
- * run is left of, in the order in which they were changed, and last what is small.
+ * run is left of, in the order in which they were changed. Then groups and launches, and last what is small.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "predictor/store/keep.h"
 #include "predictor/store/busy.h"
 
-enum { STAGE_RUNS, STAGE_PROGRAMS, STAGE_REST };
+enum { STAGE_RUNS, STAGE_PROGRAMS, STAGE_GROUPS, STAGE_REST };
 
 static int prune_runs(struct store *s, int64_t before, unsigned max, struct store_pruning *at, struct errbuf *err)
 {
@@ -72,7 +72,7 @@ static int programs_next(struct store *s, int64_t before, unsigned max, struct s
 	}
 	sqlite3_finalize(st);
 	if (rv == 0 && seen < max)
-		at->stage = STAGE_REST;
+		at->stage = STAGE_GROUPS;
 	return rv;
 }
 
@@ -89,6 +89,45 @@ static int prune_programs(struct store *s, int64_t before, unsigned max, struct 
 	return (int)n;
 }
 
+/* The last of the next rows of groups and launches. */
+static int groups_next(struct store *s, unsigned max, struct store_pruning *at, struct errbuf *err)
+{
+	sqlite3_stmt *st =
+	    store_prepare(s, "SELECT max(id), count(*) FROM (SELECT id FROM groups WHERE id > ?1 ORDER BY id LIMIT ?2)", err);
+	int rv;
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, at->group);
+	sqlite3_bind_int64(st, 2, max);
+	rv = store_step(s, st, "cannot prune", err);
+	if (rv == 1 && (unsigned)sqlite3_column_int64(st, 1) < max)
+		at->stage = STAGE_REST;
+	if (rv == 1 && sqlite3_column_int64(st, 1))
+		at->group = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return rv < 0 ? -1 : 0;
+}
+
+static int prune_groups(struct store *s, int64_t before, unsigned max, struct store_pruning *at, struct errbuf *err)
+{
+	const int64_t from = at->group;
+	sqlite3_stmt *st;
+	int n;
+
+	if (groups_next(s, max, at, err) < 0)
+		return -1;
+	st = store_prepare(s, "DELETE FROM groups WHERE id > ?1 AND id <= ?2 AND updated < ?3", err);
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, from);
+	sqlite3_bind_int64(st, 2, at->group);
+	sqlite3_bind_int64(st, 3, before);
+	n = store_run_stmt(s, st, "cannot prune", err);
+	sqlite3_finalize(st);
+	return n;
+}
+
 static int prune_rest(struct store *s, int64_t before, struct store_pruning *at, struct errbuf *err)
 {
 	static const char *const statements[] = {
@@ -96,7 +135,6 @@ static int prune_rest(struct store *s, int64_t before, struct store_pruning *at,
 		"DELETE FROM families WHERE updated < ?1",
 		"DELETE FROM models WHERE updated < ?1",
 		"DELETE FROM points WHERE updated < ?1",
-		"DELETE FROM groups WHERE updated < ?1",
 		"DELETE FROM drifts WHERE acted < ?1",
 		/* A program that still runs keeps its guard, however old. */
 		"DELETE FROM trials WHERE updated < ?1 AND NOT EXISTS(SELECT 1 FROM runs r WHERE r.kin = trials.name)"
@@ -131,6 +169,7 @@ int store_prune_step(struct store *s, int64_t before, unsigned max, struct store
 		return -1;
 	n = at->stage == STAGE_RUNS	? prune_runs(s, before, max, at, err)
 	    : at->stage == STAGE_PROGRAMS ? prune_programs(s, before, max, at, err)
+	    : at->stage == STAGE_GROUPS	  ? prune_groups(s, before, max, at, err)
 					  : prune_rest(s, before, at, err);
 	if (n < 0 || store_commit(s, err) < 0) {
 		store_rollback(s);

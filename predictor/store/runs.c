@@ -209,6 +209,28 @@ static struct run_name *list_runs(struct store *s, const struct store_run_filter
 	return names ? names : calloc(1, sizeof(*names));
 }
 
+int store_run_key(struct store *s, const struct store_run *r, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_stmt(s, Q_RUN_KEY, err);
+	int rv;
+
+	if (!st)
+		return -1;
+	if (store_bind_key(st, 1, r->key) < 0)
+		return store_bad_key(s, r->key, err);
+	sqlite3_bind_int64(st, 2, r->submit_time);
+	sqlite3_bind_int64(st, 3, r->array_job);
+	rv = store_step(s, st, "cannot read the runs of a key", err);
+	if (rv == 1 && sqlite3_column_int(st, 0))
+		rv = RUN_KEY_AGAIN;
+	else if (rv == 1 && sqlite3_column_type(st, 1) == SQLITE_NULL)
+		rv = RUN_KEY_NEW;
+	else if (rv == 1)
+		rv = r->array_job && sqlite3_column_int64(st, 1) == r->array_job ? RUN_KEY_ARRAY : RUN_KEY_AGAIN;
+	sqlite3_reset(st);
+	return rv;
+}
+
 int store_runs_each(struct store *s, const struct store_run_filter *f, store_run_fn fn, void *arg,
 		    struct errbuf *err)
 {

@@ -51,6 +51,11 @@ struct store_run_id {
 /* That very run: 1 found, 0 none. */
 int store_run_of(struct store *s, const struct store_run_id *id, struct store_run *r, struct errbuf *err);
 
+enum store_run_key { RUN_KEY_NEW, RUN_KEY_ARRAY, RUN_KEY_AGAIN };
+/* r is not in the store yet. Has its key come before: not; with a task of the same array; with another submission?
+ * -1 on error. */
+int store_run_key(struct store *s, const struct store_run *r, struct errbuf *err);
+
 struct store_run_filter {
 	uint32_t uid;		   /* STORE_ALL_USERS */
 	const char *key;	   /* NULL: any */

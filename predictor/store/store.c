@@ -100,6 +100,10 @@ static const char *const queries[Q_N] = {
     [Q_RUN_ADD] = "INSERT OR IGNORE INTO runs VALUES(" RUN_VALUES ")",
     [Q_RUN_GET] = "SELECT * FROM runs WHERE jobid = ?1 AND submit_time = ?2",
     [Q_RUN_GET_LAST] = "SELECT * FROM runs WHERE jobid = ?1 ORDER BY submit_time DESC LIMIT 1",
+    /* However many tasks an array has, few rows are read: they have one submit time, unless they are queued again. */
+    [Q_RUN_KEY] = "SELECT EXISTS(SELECT 1 FROM runs WHERE key = ?1 AND submit_time < ?2 AND NOT (?3 AND array_job = ?3))"
+		  " OR EXISTS(SELECT 1 FROM runs WHERE key = ?1 AND submit_time > ?2 AND NOT (?3 AND array_job = ?3)),"
+		  " (SELECT array_job FROM runs WHERE key = ?1 LIMIT 1)",
     [Q_RUN_PAST] = "SELECT elapsed_s, CASE WHEN pred_candidate = ?2 THEN pred_s ELSE 0 END FROM runs"
 		   " WHERE key = ?1 AND candidate = ?2 AND end_state = 'COMPLETED' AND restarts = 0"
 		   " AND elapsed_s > 0 ORDER BY submit_time DESC LIMIT ?3",

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "predictor/learn/launch_follow.h"
 #include "predictor/query/answer.h"
 #include "predictor/store/launches.h"
 #include "predictor/store/runs.h"
@@ -35,6 +37,15 @@ static struct {
 	char key[IDENTITY_KEY_LEN + 1];
 	uint32_t fresh;
 } found;
+
+static uint32_t fresh_of(const struct store_run *r)
+{
+	uint32_t n;
+	struct errbuf e;
+
+	assert_true(store_kind_get(w->store, store_kind_name(r->uid, r->name, r->family), &n, &e) >= 0);
+	return n;
+}
 
 static void read_rows(void)
 {
@@ -117,6 +128,34 @@ static void test_arrays(void **state)
 	assert_int_equal(fresh(), 2);
 }
 
+/* An array of many tasks does not hide the submission before it. */
+static void test_many_tasks(void **state)
+{
+	struct store_run r = {.jobid = 1, .submit_time = START, .uid = getuid(), .key = KEY, .family = FAMILY, .act = ACT_OBSERVE};
+	const struct job_comment c = {.key = KEY};
+	struct errbuf e;
+
+	(void)state;
+	for (; r.jobid <= 100; r.jobid++) {
+		if (r.jobid == 100)
+			assert_int_equal(store_kind_add(w->store, store_kind_name(r.uid, r.name, r.family), false, r.uid, w->now, &e), 0);
+		assert_int_equal(launch_follow(&w->env, &r, &c, w->now, &e), 0);
+		assert_int_equal(fresh_of(&r), r.jobid == 1 ? 1 : 0);
+		assert_int_equal(store_run_put(w->store, &r, &e), 0);
+		r.submit_time = START + 1; /* the tasks */
+		r.array_job = 2;
+	}
+	memcpy(r.key, FAMILY, sizeof(r.key)); /* another key: its second task adds nothing */
+	for (; r.jobid <= 103; r.jobid++) {
+		assert_int_equal(launch_follow(&w->env, &r, &c, w->now, &e), 0);
+		assert_int_equal(fresh_of(&r), 1);
+		assert_int_equal(store_run_put(w->store, &r, &e), 0);
+	}
+	r.array_job = 0; /* another submission in the same second */
+	assert_int_equal(launch_follow(&w->env, &r, &c, w->now, &e), 0);
+	assert_int_equal(fresh_of(&r), 0);
+}
+
 /* `precedent retrace` counts as a key that came again: the next ones are traced. */
 static void test_retrace(void **state)
 {
@@ -136,7 +175,7 @@ static void test_retrace(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(test_program_of_launches), T(test_untraced_run_of_traced_key), T(test_kinds), T(test_predicted_keys), T(test_arrays), T(test_retrace)};
+	const struct CMUnitTest tests[] = {T(test_program_of_launches), T(test_untraced_run_of_traced_key), T(test_kinds), T(test_predicted_keys), T(test_arrays), T(test_many_tasks), T(test_retrace)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);

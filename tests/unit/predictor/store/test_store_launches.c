@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <sys/wait.h>
 
+#include "predictor/store/busy.h"
 #include "predictor/store/forget.h"
 #include "predictor/store/groups.h"
 #include "predictor/store/keep.h"
@@ -106,6 +107,51 @@ static void test_program_without_trace(void **state)
 	assert_string_equal(look(s).key, KEY1);
 	put(s, KEY3);
 	assert_string_equal(look(s).key, KEY3);
+	store_close(s);
+}
+
+/* Old rows go in steps, whatever lies between them. */
+static void test_retention(void **state)
+{
+	struct store *s = opened(STORE_WRITE);
+	const uint64_t first = launch;
+	struct store_pruning at = {0};
+	int steps = 0, total = 0;
+
+	(void)state;
+	ok(store_begin(s, &err));
+	for (unsigned i = 0; i < 300; i++)
+		ok(store_launch_put(s, first + i, KEY1, 1000, i % 3 ? NOW : NOW + 100, &err));
+	ok(store_commit(s, &err));
+	for (; !at.done; steps++) {
+		int n = store_prune_step(s, NOW + 50, 50, &at, &err);
+
+		assert_in_range(n, 0, 50);
+		total += n;
+	}
+	assert_int_equal(total, 200);
+	assert_in_range(steps, 8, 11); /* six or seven, one for each other stage */
+	for (launch = first; launch < first + 300; launch++)
+		assert_string_equal(look(s).key, (launch - first) % 3 ? "" : KEY1);
+	store_close(s);
+}
+
+/* A key that its user has forgotten leads nowhere, and nothing leads to it. */
+static void test_forgotten_key(void **state)
+{
+	struct store *s = opened(STORE_WRITE);
+	const uint64_t first = launch;
+
+	(void)state;
+	put(s, KEY1);
+	launch++;
+	put(s, KEY1);
+	launch++;
+	put(s, KEY2);
+	assert_true(store_key_forget(s, KEY1, 1000, NOW, &err) >= 0);
+	assert_string_equal(look(s).key, KEY2);
+	while (launch-- > first)
+		assert_string_equal(look(s).key, "");
 	store_close(s);
 }
 
@@ -238,7 +284,7 @@ static void test_killed(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(test_launches), T(test_program_without_trace), T(test_kinds), T(test_rows_of_another_length), T(test_index), T(test_killed)};
+	const struct CMUnitTest tests[] = {T(test_launches), T(test_program_without_trace), T(test_retention), T(test_forgotten_key), T(test_kinds), T(test_rows_of_another_length), T(test_index), T(test_killed)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
