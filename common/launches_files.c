@@ -172,7 +172,9 @@ int launches_multi_prog(struct launches *l, const char *dir, const char *name)
 {
 	char *path = path_normal(dir, name);
 	struct multi m = {l, dir};
-	int rc = path ? multi_prog_each(path, multi_word, &m) : -1;
+	struct stat st;
+	/* Whoever writes into a pipe would notice that it is opened. */
+	int rc = path && stat(path, &st) == 0 && S_ISREG(st.st_mode) ? multi_prog_each(path, multi_word, &m) : -1;
 	free(path);
 	return rc < 0 ? unreadable(l, name) : rc ? -1 : 0;
 }

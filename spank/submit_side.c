@@ -316,11 +316,22 @@ static bool word_may_be_script(const char *word)
 	return true;
 }
 
+/* Does sbatch only tell something, and submit nothing? */
+static bool only_tells(const struct submission *s)
+{
+	static const char *const options[] = {"--help", "--usage", "--version", "-V", "-h"};
+	for (size_t i = 1; i < s->argc; i++)
+		for (size_t k = 0; k < sizeof(options) / sizeof(options[0]); k++)
+			if (strcmp(s->argv[i], options[k]) == 0)
+				return true;
+	return false;
+}
+
 /* Does sbatch read its script from standard input? In doubt about a word, no: nothing is waited for. */
 static bool reads_input(void)
 {
 	struct submission *s = calloc(1, sizeof(*s));
-	bool reads = s && read_command_line(s) == 0 && s->argc > 0;
+	bool reads = s && read_command_line(s) == 0 && s->argc > 0 && !only_tells(s);
 	if (reads) {
 		sbatch_args_read(s->argv + 1, s->argc - 1, word_may_be_script, &s->args);
 		reads = !s->args.script && !s->args.wrap;

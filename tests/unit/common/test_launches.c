@@ -7,12 +7,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -407,6 +409,28 @@ static void test_multi_prog(void **state)
 	assert_string_not_equal(of("other", SCRIPT), first);
 }
 
+/* A pipe is not opened: who writes into it finds no reader. */
+static void test_multi_prog_is_a_pipe(void **state)
+{
+	pid_t child;
+	int status;
+	(void)state;
+	assert_int_equal(mkfifo(in("here/pipe.conf"), 0600), 0);
+	child = fork();
+	if (child == 0) {
+		alarm(30);
+		int fd = open(in("here/pipe.conf"), O_WRONLY); /* until somebody reads */
+		_exit(fd >= 0);
+	}
+	usleep(100000); /* the child most likely waits now; if not, the test sees less */
+	assert_string_equal(of("here", "#!/bin/sh\nsrun --multi-prog pipe.conf\n"), "");
+	usleep(100000);
+	assert_int_equal(waitpid(child, &status, WNOHANG), 0);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(unlink(in("here/pipe.conf")), 0);
+}
+
 /* A file server that answers each search in PATH after 50 ms: five answers use up the time. */
 static unsigned slow_asked;
 
@@ -612,6 +636,7 @@ int main(void)
 	    cmocka_unit_test(test_files_that_are_no_inputs),
 	    cmocka_unit_test(test_folders_of_inputs),
 	    cmocka_unit_test(test_multi_prog),
+	    cmocka_unit_test(test_multi_prog_is_a_pipe),
 	    cmocka_unit_test(test_no_time_is_left),
 	    cmocka_unit_test(test_workflow_tools),
 	    cmocka_unit_test(test_generated_scripts),
