@@ -72,8 +72,8 @@ void decide_say_untraced(struct deciding *d)
 		decide_say(d->out, "precedent: not traced: job %u, which launched the same, failed while it was traced; this run is without "
 				   "the tracer", d->same_job);
 	if (d->untraced == UNTRACED_FRESH)
-		decide_say(d->out, "precedent: not traced: the last %u jobs like this one all differed; --predict=observe traces it",
-			   d->fresh);
+		decide_say(d->out, "precedent: not traced: the last %u jobs with this name and script were all new ones; to trace it: "
+				   "--predict=%s", d->fresh, mode_name(d->out->mode));
 	if (d->untraced == UNTRACED_GUARDED)
 		decide_say(d->out, "precedent: not traced: job %u of this program ended %s while it was traced", t->traced_job,
 			   strcmp(t->end_state, "UNKNOWN") ? t->end_state : "unseen");
@@ -84,7 +84,8 @@ void decide_say_untraced(struct deciding *d)
 		decide_say(d->out, "; this run is without the tracer");
 	/* The trace of a killed run is the user's: precedent explain reads it as the user, and no daemon does. */
 	if (d->untraced == UNTRACED_GUARDED && !strcmp(t->end_state, "TIMEOUT"))
-		decide_say(d->out, "; precedent explain %u says where it was at its limit", t->traced_job);
+		decide_say(d->out, "; precedent explain %u says what job %u did when its limit ended it", t->traced_job,
+			   t->traced_job);
 	if (d->out->message[0])
 		decide_say_opt_out(d->out);
 }
@@ -107,9 +108,9 @@ void decide_say_predictions(struct deciding *d)
 	if (others > OTHERS_MAX)
 		decide_say(d->out, " and %u more", others - OTHERS_MAX);
 	if (d->same_launches && d->same_job)
-		decide_say(d->out, "; same program and arguments as job %u", d->same_job);
+		decide_say(d->out, "; same program, arguments and inputs as job %u", d->same_job);
 	else if (d->same_launches)
-		say_text(d->out, "; same program and arguments as past runs");
+		say_text(d->out, "; same program, arguments and inputs as past runs");
 	if (d->unseen != ARRAY_NO_INDEX)
 		decide_say(d->out, "; index %u has not run yet: taken to be like those that have", d->unseen);
 }

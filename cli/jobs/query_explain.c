@@ -142,9 +142,10 @@ static const char *no_trace_text(const json_t *answer)
 /* Keys of its kind never come again, so that a trace would predict nothing. */
 static void explain_fresh(const json_t *job)
 {
-	printf("Trace:     none: the %.0f jobs before it with this name were all different, and none came again.\n"
-	       "           Of such jobs one in 16 is traced. To have more of them traced: precedent retrace %.0f;\n"
-	       "           to have one traced: sbatch --predict=%s.\n", jnum(job, "fresh"), jnum(job, "job"), jstr(job, "mode"));
+	printf("Trace:     none: the %.0f jobs before it with this name and script were all new; none was\n"
+	       "           submitted twice. One in 16 of such jobs is traced. `precedent retrace %.0f` has the next\n"
+	       "           eight traced; `sbatch --predict=%s` has one traced.\n",
+	       jnum(job, "fresh"), jnum(job, "job"), jstr(job, "mode"));
 }
 
 static void explain_trace(const json_t *answer, const json_t *p, double now)

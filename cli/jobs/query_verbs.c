@@ -333,7 +333,8 @@ const struct verb verb_retrace = {
 	"retrace", "JOB", "trace the next run of this job again",
 	.forms = {"JOB [--json]", "--all [--json]"},
 	.text = "The next submission of this job is traced again, and probed again, for example after the machine or a library has "
-		"changed. Until then nothing is predicted for it.",
+		"changed. Until then nothing is predicted for it. If jobs like this one are no longer traced because all "
+		"differed, the next eight are traced.",
 	.examples = {"1234", "--all"},
 	.options = retrace_options, .operand = "job", .run = retrace_verb,
 };

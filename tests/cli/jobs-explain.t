@@ -146,8 +146,8 @@ subtest 'known by its launches, or of a kind whose keys never come again' => sub
 		delete $_[0]{job}{predicted};
 		@{ $_[0]{job} }{qw(act mode fresh)} = ('observe', 'limit', 9);
 	});
-	like($out, qr/^Trace: +none: the 9 jobs before it with this name were all different, and none came again\.$/m, 'not traced');
-	like($out, qr/^ +Of such jobs one in 16 is traced\. .* precedent retrace 77;\n +to have one traced: sbatch --predict=limit\.$/m,
+	like($out, qr/^Trace: +none: the 9 jobs before it with this name and script were all new; none was\n +submitted twice\./m, 'not traced');
+	like($out, qr/^ +submitted twice\. One in 16 .* `precedent retrace 77` has the next\n +eight traced; `sbatch --predict=limit` has one traced\.$/m,
 		'and how it is traced');
 };
 

@@ -50,7 +50,7 @@ is(($testbed->wait_job($first, 120) // {})->{state}, 'COMPLETED', '... and ends'
 my $state = '';
 ok(wait_until(240, sub { ($state = shown($first)->{program}{state} // '') eq 'ready' }), '... and is probed') or diag $state, $testbed->log('precedentd');
 
-my $same = qr/^sbatch: precedent: .*; same program and arguments as job $first; /m;
+my $same = qr/^sbatch: precedent: .*; same program, arguments and inputs as job $first; /m;
 my $two = $testbed->path('two');
 my $learned;
 for (
@@ -80,7 +80,7 @@ for (
 ) {
 	my ($dir, $what, $script) = @$_;
 	my ($job, $message) = submit($dir, $script, '-H');
-	unlike($message, qr/same program and arguments/, "$what: another job");
+	unlike($message, qr/same program, arguments and inputs/, "$what: another job");
 	$testbed->run({as => 'root'}, 'scancel', $job);
 }
 

@@ -74,11 +74,11 @@ static void test_known_by_launches(void **state)
 	assert_string_equal(c.similar, "launch/17");
 	assert_true(c.launch == row.launch && c.pred_s == 192);
 	assert_non_null(strstr(d.message, "precedent: 00:03:12 on fast ("));
-	assert_non_null(strstr(d.message, "; same program and arguments as job 17; "));
+	assert_non_null(strstr(d.message, "; same program, arguments and inputs as job 17; "));
 	assert_true(wishes(d));
 	w.known.program.source_job = 0; /* from past runs alone */
 	d = run();
-	assert_non_null(strstr(d.message, "; same program and arguments as past runs; "));
+	assert_non_null(strstr(d.message, "; same program, arguments and inputs as past runs; "));
 	assert_string_equal(d.comment.similar, "launch/0");
 }
 
@@ -254,7 +254,7 @@ static void test_keys_that_never_come_again(void **state)
 	while (d.act == ACT_TRACE && w.in.uid++ < 1100)
 		d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
-	assert_non_null(strstr(d.message, "precedent: not traced: the last 8 jobs like this one all differed; --predict=observe traces it; "));
+	assert_non_null(strstr(d.message, "precedent: not traced: the last 8 jobs with this name and script were all new ones; to trace it: --predict=limit; "));
 	assert_string_equal(comment_of(&d).similar, "fresh/8");
 	w.in.spank_env = option;
 	w.in.n_spank_env = 1;

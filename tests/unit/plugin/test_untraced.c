@@ -81,7 +81,7 @@ static void test_time_limit(void **state)
 	strcpy(guard.row.end_state, "TIMEOUT");
 	d = run();
 	assert_untraced(&d, "precedent: not traced: job 123 of this program ended TIMEOUT while it was traced; this run is without the "
-			    "tracer; precedent explain 123 says where it was at its limit; --predict=off to opt out");
+			    "tracer; precedent explain 123 says what job 123 did when its limit ended it; --predict=off to opt out");
 }
 
 /* A program with too many numbers has no kin in its comment: its runs are found by their key. */
