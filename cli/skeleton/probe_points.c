@@ -131,6 +131,7 @@ void probe_points(const char *dir, const struct probe_member *member, unsigned n
 	struct errbuf why = {"no memory"};
 
 	if (o && a != MAP_FAILED) {
+		why.text[0] = '\0';
 		order_fill(o, dir, member, n);
 		if (o->n < SCALING_POINTS_MIN)
 			err_set(&why, "%u of %u traces are left", o->n, n);

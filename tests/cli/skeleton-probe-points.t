@@ -83,6 +83,10 @@ like(slurp('limits'), patience(1) > 1 ? qr/^60 s/ : qr/^60 s, 1024 MiB$/, '... a
 }
 like(slurp('3/probe.home.result'), qr/^unpoint a model took longer than 7 s$/m, '... are none');
 
+# Each 1e300 is written again as 1e+300, so the numbers of a point do not fit into its line.
+is(again('', map { ('--member', "$_" . ',1e300' x 18) } @member)->{rc}, 0, 'numbers that are too long');
+like(slurp('3/probe.home.result'), qr/^unpoint the model computes none$/m, '... are no points');
+
 like(probed(@member[2, 1]), qr/^unpoint 2 of 2 traces are left$/m, 'two traces are too few');
 rename '1/0.ptrace', '1/gone' or die;
 like(probed(@member[2, 1, 0]), qr/^unpoint 2 of 3 traces are left$/m, 'a trace that has gone');
