@@ -184,6 +184,7 @@ static int points_take(const struct daemon_env *env, const struct store_program 
 	struct store_points points = {.job = p->source_job, .updated = now};
 	unsigned n_vars = scaling_vars_parse(run->vars, vars);
 	struct result *r = malloc(sizeof(*r));
+	bool told; /* also that there are none: older ones do not count then */
 	int rv;
 
 	if (!r)
@@ -203,8 +204,9 @@ static int points_take(const struct daemon_env *env, const struct store_program 
 	if (rv == 1 && (r->points_n || r->unpoint[0]))
 		daemon_say(env, LOG_LEVEL_INFO, "key %.8s: %u points computed from traces of its family%s%s", p->key, points.n,
 			   r->unpoint[0] ? ": " : "", r->unpoint);
+	told = rv == 1 && (points.n || r->unpoint[0]);
 	free(r);
-	return rv < 0 || (points.n && store_points_put(env->store, run->kin, p->source_candidate, &points, errp) < 0) ? -1 : 0;
+	return rv < 0 || (told && store_points_put(env->store, run->kin, p->source_candidate, &points, errp) < 0) ? -1 : 0;
 }
 
 int scaling_follow_probed(const struct daemon_env *env, const struct store_program *p, int64_t now, struct errbuf *errp)

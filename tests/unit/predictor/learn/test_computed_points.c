@@ -271,24 +271,50 @@ static void test_submission(void **state)
 	assert_null(strstr(submission(source, 2 * 1000, &min), "member"));
 }
 
-/* A probe of the kin for which it took too long has had no points: no other one tries again. */
-static void test_too_long(void **state)
+/* The probe of this run as that of the last one, but for points, of which there are none. */
+static void unpoint_put(uint32_t job, const char *why)
 {
 	struct store_probe row = {.state = PROBE_DONE, .candidate = "fast"};
 	struct result r;
 	struct errbuf e;
 
-	(void)state;
-	runs_put();
 	record_put(1, NULL);
 	snprintf(row.key, sizeof(row.key), "%032x", RUNS);
 	assert_int_equal(store_record_get(w->store, row.key, "fast", &r, &e), 1);
 	r.points_n = 0;
-	snprintf(row.key, sizeof(row.key), "%032x", 2);
-	for (int late = 0; late < 2; late++) {
-		snprintf(r.unpoint, sizeof(r.unpoint), "%s", late ? RESULT_LATE " 60 s" : "learning a model failed");
-		assert_int_equal(store_record_put(w->store, &row, &r, &e), 0);
-		members_are(late ? "" : ALL_MEMBERS);
+	snprintf(r.unpoint, sizeof(r.unpoint), "%s", why);
+	snprintf(row.key, sizeof(row.key), "%032x", job);
+	assert_int_equal(store_record_put(w->store, &row, &r, &e), 0);
+}
+
+/* A probe of the kin for which it took too long has had no points: no other one tries again. */
+static void test_too_long(void **state)
+{
+	(void)state;
+	runs_put();
+	unpoint_put(2, "learning a model failed");
+	members_are(ALL_MEMBERS);
+	unpoint_put(2, RESULT_LATE " 60 s");
+	members_are("");
+}
+
+/* A probe that could compute none takes away those of an earlier one; a probe that was not asked does not. */
+static void test_none(void **state)
+{
+	const char *const why[] = {NULL, "", "learning a model failed"};
+	struct store_points points;
+	struct errbuf e;
+
+	(void)state;
+	runs_put();
+	record_put(1, NULL);
+	for (int i = 0; i < 3; i++) {
+		if (why[i])
+			unpoint_put(RUNS, why[i]);
+		follow_probed();
+		assert_int_equal(store_points_get(w->store, KEY, "fast", &points, &e), 1);
+		assert_int_equal(points.n > 20, i < 2);
+		assert_int_equal(*model_of("fast")->law != '\0', i < 2);
 	}
 }
 
@@ -300,6 +326,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_members, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_submission, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_too_long, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_none, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_drift, world_setup, world_teardown),
 	};
 
