@@ -134,7 +134,7 @@ void probe_points(const char *dir, const struct probe_member *member, unsigned n
 		why.text[0] = '\0';
 		order_fill(o, dir, member, n);
 		if (o->n < SCALING_POINTS_MIN)
-			err_set(&why, "%u of %u traces are left", o->n, n);
+			err_set(&why, "only %u of %u traces can be used", o->n, n);
 		else if (o->bytes > BYTES_MAX)
 			err_set(&why, "the traces have %lld MiB, more than %lld", o->bytes >> 20, BYTES_MAX >> 20);
 		else

@@ -558,7 +558,7 @@ static const struct verb_option options[] = {
 	{"partial", 0, "WHEN", OPT_WORD(struct probe, partial, partials),
 	 .help = "partial execution: on, never, or off: where the traced job asked for it (the default)"},
 	{"member", 0, "JOB=N,...", OPT_CALL(take_member, NULL), .wants = "takes JOB=NUMBERS, at most " OPTION_SPELL(POINTS_RUNS_MAX) " times",
-	 .help = "a traced job of the same parameter family and its numbers: from three on, the record tells how long others take"},
+	 .help = "a traced job of the same kin and its numbers: from three on, the probe also computes times for other numbers"},
 	{"points-seconds", 0, "S", OPT_NUMBER(struct probe, points_s, 1, PROBE_POINTS_S), .wants = "takes seconds, 1 to " OPTION_SPELL(PROBE_POINTS_S),
 	 .help = "how long computing these times may take (default " OPTION_SPELL(PROBE_POINTS_S) ")"},
 	{"seconds", 0, "S", OPT_CALL(take_seconds, NULL), .help = "run time of each skeleton (default 5)"},

@@ -119,7 +119,7 @@ static bool same_inputs(const double *a, const double *b, unsigned n)
 	return true;
 }
 
-/* Does an input, or a proportion of two, differ though it was the same in all runs? What it does would count for other inputs. */
+/* Does an input, or a proportion of two, differ though it was the same in all runs? Its effect would count for other inputs. */
 static bool is_unlike_runs(const struct scaling_model *l, const double *x)
 {
 	for (unsigned j = 0; j < l->n_vars; j++)
@@ -647,7 +647,8 @@ static void computed_try(struct fit *f, const struct evidence *e, double off, co
 
 static int runs_fit(struct fit *f, const struct evidence *e, unsigned vary, const bool *varies, struct scaling_model *l, struct errbuf *why)
 {
-	int rv = f->n < vary + 2 ? err_set(why, "%u inputs vary and %u combinations have run: %u are needed", vary, f->n, vary + 2)
+	int rv = f->n < vary + 2 ? err_set(why, "%u inputs vary and %u combinations have run: %u are needed%s", vary, f->n, vary + 2,
+					   e->points ? ", or three that were traced" : "")
 				 : shapes_fit(f, varies, 0, l, why);
 
 	if (!rv)

@@ -140,7 +140,7 @@ static int candidate_fit(struct fitting *f, struct errbuf *errp)
 	drifted = !array && ended_run_family_drift(f->run, errp)->since;
 	f->n = members->n;
 	memcpy(f->runs, members->runs, members->n * sizeof(f->runs[0]));
-	if (scaling_fit_with(f->runs, f->n, f->points, f->computed.n, &f->model, &why) == 0) {
+	if (scaling_fit_with(f->runs, f->n, array ? NULL : f->points, f->computed.n, &f->model, &why) == 0) {
 		why.text[0] = '\0';
 		if (f->model.computed)
 			err_set(&why, COMPUTED_WORDS, f->model.computed);
@@ -202,7 +202,7 @@ static int points_take(const struct daemon_env *env, const struct store_program 
 		points.n++;
 	}
 	if (rv == 1 && (r->points_n || r->unpoint[0]))
-		daemon_say(env, LOG_LEVEL_INFO, "key %.8s: %u points computed from traces of its family%s%s", p->key, points.n,
+		daemon_say(env, LOG_LEVEL_INFO, "key %.8s: %u points computed from traces of its kin%s%s", p->key, points.n,
 			   r->unpoint[0] ? ": " : "", r->unpoint);
 	told = rv == 1 && (points.n || r->unpoint[0]);
 	free(r);

@@ -11,8 +11,8 @@
 
 /*
  * Writes options of the probe: " --member JOB=NUMBERS" for each member, the program's own run first. Members have different numbers
- * and left one trace each on its source candidate, since the last drift of the kin there. Writes "" if there are fewer than SCALING_POINTS_MIN, or if the options do not fit,
- * or if the source probe of one of these members took too long to compute points: it would take as long again.
+ * and left one trace each on its source candidate, since the last drift of the kin there. Writes "" if there are fewer than SCALING_POINTS_MIN, or if the options do not fit.
+ * Writes "" too if the source probe of one of these members took too long to compute points: it would take as long again.
  * Options hold digits and ".,e+-" alone, so they need no quotes in a shell.
  */
 int probe_members(const struct daemon_env *env, const struct store_program *p, char *out, size_t size, struct errbuf *errp);

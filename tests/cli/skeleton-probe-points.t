@@ -87,9 +87,9 @@ like(slurp('3/probe.home.result'), qr/^unpoint a model took longer than 7 s$/m, 
 is(again('', map { ('--member', "$_" . ',1e300' x 18) } @member)->{rc}, 0, 'numbers that are too long');
 like(slurp('3/probe.home.result'), qr/^unpoint the model computes none$/m, '... are no points');
 
-like(probed(@member[2, 1]), qr/^unpoint 2 of 2 traces are left$/m, 'two traces are too few');
+like(probed(@member[2, 1]), qr/^unpoint only 2 of 2 traces can be used$/m, 'two traces are too few');
 rename '1/0.ptrace', '1/gone' or die;
-like(probed(@member[2, 1, 0]), qr/^unpoint 2 of 3 traces are left$/m, 'a trace that has gone');
+like(probed(@member[2, 1, 0]), qr/^unpoint only 2 of 3 traces can be used$/m, 'a trace that has gone');
 rename '1/gone', '1/0.ptrace' or die;
 like(probed($member[2], $member[1], '1=4,1,1,0,120,200'), qr/^unpoint 2 ranks ran where the job asked for 4$/m, 'other ranks than were asked for');
 open my $f, '>', '1/0.ptrace' or die;

@@ -138,7 +138,7 @@ static void test_law(void **state)
 	m = model_of("fast");
 	assert_non_null(m);
 	assert_string_equal(m->law, "");
-	assert_non_null(strstr(m->reason, "5 are needed"));
+	assert_non_null(strstr(m->reason, "5 are needed, or three that were traced"));
 	for (int i = 0; i < 2; i++) {
 		record_put(level[i], NULL);
 		follow_probed();
@@ -174,6 +174,25 @@ static void test_other_numbers(void **state)
 		assert_int_equal(store_points_get(w->store, KEY, "fast", &points, &e), 0);
 		assert_string_equal(model_of("fast")->law, "");
 	}
+}
+
+/* Tasks of arrays have no points: their reason does not speak of traces. */
+static void test_arrays(void **state)
+{
+	struct store_run r;
+	struct errbuf e;
+
+	(void)state;
+	runs_put();
+	for (uint32_t job = 1; job <= RUNS; job++) {
+		assert_int_equal(store_run_get(w->store, job, &r, &e), 1);
+		r.array_job = job;
+		r.array_task = job * job;
+		assert_int_equal(store_run_put(w->store, &r, &e), 0);
+	}
+	follow_probed();
+	assert_non_null(model_of("fast"));
+	assert_string_equal(model_of("fast")->reason, "4 inputs vary and 3 combinations have run: 6 are needed");
 }
 
 static void members_are(const char *want)
@@ -253,8 +272,8 @@ static const char *submission(struct store_probe row, double cost_node_s, uint32
 	return w->submitted[w->n_submitted - 1].script;
 }
 
-/* Only the probe that builds skeletons gets the names of the traces, and what is left of its allowance for the points: it may take
- * PROBES_LEAST_S of two nodes beside its skeleton. */
+/* Only the probe that builds skeletons gets the names of the traces. The rest of its allowance is for the points: PROBES_LEAST_S of two
+ * nodes, as nothing is spent. */
 static void test_submission(void **state)
 {
 	const struct store_probe source = {.candidate = "fast"}, again = {.candidate = "fast", .kept = true};
@@ -271,7 +290,7 @@ static void test_submission(void **state)
 	assert_null(strstr(submission(source, 2 * 1000, &min), "member"));
 }
 
-/* The probe of this run as that of the last one, but for points, of which there are none. */
+/* The record of this run's probe, with a reason instead of points. */
 static void unpoint_put(uint32_t job, const char *why)
 {
 	struct store_probe row = {.state = PROBE_DONE, .candidate = "fast"};
@@ -323,6 +342,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_law, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_other_numbers, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_arrays, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_members, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_submission, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_too_long, world_setup, world_teardown),
