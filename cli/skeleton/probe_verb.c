@@ -25,7 +25,6 @@
 #include "common/array.h"
 #include "common/conf.h"
 #include "common/temp_dir.h"
-#include "predictor/probe/members.h"
 #include "predictor/spool/result.h"
 #include "predictor/spool/spool.h"
 
@@ -520,7 +519,7 @@ static int take_member(void *probe, char *text)
 
 static int probe_verb(int argc, char **argv)
 {
-	struct probe p = {.seconds = 5, .points_s = PROBE_POINTS_S, .partial = PARTIAL_OFF};
+	struct probe p = {.seconds = 5, .points_s = RESULT_POINTS_S, .partial = PARTIAL_OFF};
 	struct errbuf err;
 	int rc;
 
@@ -559,8 +558,9 @@ static const struct verb_option options[] = {
 	 .help = "partial execution: on, never, or off: where the traced job asked for it (the default)"},
 	{"member", 0, "JOB=N,...", OPT_CALL(take_member, NULL), .wants = "takes JOB=NUMBERS, at most " OPTION_SPELL(POINTS_RUNS_MAX) " times",
 	 .help = "a traced job of the same kin and its numbers: from three on, the probe also computes times for other numbers"},
-	{"points-seconds", 0, "S", OPT_NUMBER(struct probe, points_s, 1, PROBE_POINTS_S), .wants = "takes seconds, 1 to " OPTION_SPELL(PROBE_POINTS_S),
-	 .help = "how long computing these times may take (default " OPTION_SPELL(PROBE_POINTS_S) ")"},
+	{"points-seconds", 0, "S", OPT_NUMBER(struct probe, points_s, 1, RESULT_POINTS_S),
+	 .wants = "takes seconds, 1 to " OPTION_SPELL(RESULT_POINTS_S),
+	 .help = "how long computing these times may take (default " OPTION_SPELL(RESULT_POINTS_S) ")"},
 	{"seconds", 0, "S", OPT_CALL(take_seconds, NULL), .help = "run time of each skeleton (default 5)"},
 	{0},
 };

@@ -8,6 +8,7 @@
 
 #include "predictor/probe/job.h"
 #include "predictor/probe/members.h"
+#include "predictor/spool/result.h"
 
 #define MEMBERS_TEXT_MAX (PROBE_MEMBERS_MAX * (COMMENT_VARS_MAX + 24)) /* each: the option, a number of a job, numbers */
 
@@ -119,7 +120,7 @@ static double points_seconds(const struct daemon_env *env, const struct store_pr
 {
 	double left = (probes_allowance(env, p) / probes_candidates(env, p) - row->cost_node_s) / (p->nodes ? p->nodes : 1) - seconds;
 
-	return left < PROBE_POINTS_S ? left : PROBE_POINTS_S;
+	return left < RESULT_POINTS_S ? left : RESULT_POINTS_S;
 }
 
 /* Members for the source probe. Sets *points_s to how long it may compute points: 0 if it has no members. */

@@ -7,11 +7,11 @@
 #include "predictor/store/programs.h"
 
 #define PROBE_MEMBERS_MAX 16 /* as many traces as a model of the calls takes (model/inputs/points.h) */
-#define PROBE_POINTS_S	  60 /* at most for computing points, beside what a probe takes without points */
 
 /*
  * Writes options of the probe: " --member JOB=NUMBERS" for each member, the program's own run first. Members have different numbers
- * and left one trace each on its source candidate, since the last drift of the kin there. Writes "" if there are fewer than SCALING_POINTS_MIN, or if the options do not fit.
+ * and left one trace each on its source candidate, since the last drift of the kin there. Writes "" if there are fewer than
+ * SCALING_POINTS_MIN, or if the options do not fit.
  * Writes "" too if the source probe of one of these members took too long to compute points: it would take as long again.
  * Options hold digits and ".,e+-" alone, so they need no quotes in a shell.
  */

@@ -45,6 +45,7 @@
 #define RESULT_MAX_TRACES  64
 #define RESULT_MAX_KERNELS 32
 #define RESULT_MAX_POINTS  32
+#define RESULT_POINTS_S	   60 /* at most for computing points, beside what a probe takes without points */
 #define RESULT_LATE	   "a model took longer than" /* begins `unpoint` if computing points took too long */
 #define RESULT_MAX_CLAIM   1e3
 #define RESULT_MAX_SECONDS 1e9

@@ -283,7 +283,7 @@ static void test_submission(void **state)
 	runs_put();
 	assert_null(strstr(submission(again, 0, &without_min), "member"));
 	assert_non_null(strstr(submission(source, 0, &min), ALL_MEMBERS " --points-seconds 60\n"));
-	assert_int_equal(60 * (min - without_min), PROBE_POINTS_S);
+	assert_int_equal(60 * (min - without_min), RESULT_POINTS_S);
 	assert_non_null(strstr(submission(source, 2 * 20.5, &min), ALL_MEMBERS " --points-seconds 39\n"));
 	assert_null(strstr(submission(source, 2 * 59.5, &min), "member"));
 	assert_int_equal(min, without_min);
