@@ -13,8 +13,8 @@ struct probe_member {
 };
 
 /* dir: the spool directory of one of the jobs; the others are beside it. Members that have not one trace are left out. Sets points of
- * *res, or why there are none. Computes in a child process, which may fail without harm to the record. After so many seconds the points
- * count that there are by then. */
+ * *res, or why there are none. Computes in a child process, which may fail without harm to the record. It has so many
+ * seconds; then the points count that are there. */
 void probe_points(const char *dir, const struct probe_member *member, unsigned n, unsigned seconds, struct result *res);
 
 #endif

@@ -95,7 +95,8 @@ static int point_compute(const struct model *m, const struct points_vars *v, str
 }
 
 /* Each point is whole before it is counted: another process may read *out at any time. */
-static void points_fill(const struct model *m, const struct points_vars *v, const struct points *chosen, struct points *out, struct errbuf *why)
+static void points_fill(const struct model *m, const struct points_vars *v, const struct points *chosen, struct points *out,
+			struct errbuf *why)
 {
 	out->n_vars = chosen->n_vars;
 	for (unsigned i = 0; i < chosen->n; i++) {

@@ -30,7 +30,8 @@ struct points {
 
 /*
  * Inputs that the model refuses are left out. Returns -1 with the reason if there is no model: too few runs, runs on another number of
- * ranks than their inputs say, or too many inputs that vary. If *out is in memory that processes share, another one finds whole points there at any time.
+ * ranks than their inputs say, or too many inputs that vary.
+ * If *out is in memory that processes share, another one finds whole points there at any time.
  */
 int points_compute(const struct points_run *run, unsigned n, struct points *out, struct errbuf *err);
 

@@ -96,8 +96,8 @@ static double halton(unsigned n, unsigned base)
 	return x;
 }
 
-/* share: 0 is the least value that is in reach, 1 the greatest. Even by ratio if all numbers are above zero. A law takes no odd powers
- * or roots of an input below 0, and no logarithm of one below 1: no point goes below these unless a run does. */
+/* share: 0 is the least value that is in reach, 1 the greatest. Even by ratio if all numbers are above zero.
+ * A law takes no odd powers or roots of an input below 0, and no logarithm of one below 1. No point goes below unless a run does. */
 static double axis_at(const struct points_axis *a, double share)
 {
 	double width = a->hi - a->lo, least = a->lo - REACH * width, most = a->hi + REACH * width, x;

@@ -219,9 +219,10 @@ static unsigned inputs_look(const struct fit *f, struct scaling_model *l, bool *
 
 /* ---- least squares ---- */
 
-/* cols: by point; target NULL: all ones. Returns as regression_solve, over the points that are not left out as outliers. *missed: the
- * error of runs alone. */
-static double fit_columns(const struct fit *f, const double *const *col, unsigned cols, const double *target, double *coef, double *missed)
+/* cols: by point; target NULL: all ones. Returns as regression_solve, over the points that are not left out as outliers.
+ * *missed: the error of runs alone. */
+static double fit_columns(const struct fit *f, const double *const *col, unsigned cols, const double *target, double *coef,
+			  double *missed)
 {
 	struct regression r;
 	double error;
@@ -388,7 +389,8 @@ static void found_add(struct found *f, const struct scaling_shape *s)
 
 static void found_trial(struct found *out, const struct fit *f, const struct trial *t)
 {
-	struct scaling_shape s = {.weight = weight_of(t->error, t->n, out->points), .error = t->error, .missed = t->missed, .n = t->n};
+	struct scaling_shape s = {.weight = weight_of(t->error, t->n, out->points),
+				  .error = t->error, .missed = t->missed, .n = t->n};
 
 	for (unsigned k = 0; k < t->n; k++) {
 		s.t[k] = f->pool[t->term[k]];

@@ -84,7 +84,8 @@ struct scaling_point {
 	double seconds, claim;
 };
 #define SCALING_COMPUTED_MAX 32 /* that are used */
-/* The same with computed points beside the runs; NULL: no traces can give points of these runs. out->computed: how many are in the model; 0: it is that of the runs alone. */
+/* The same with computed points beside the runs; NULL: no traces can give points of these runs. out->computed: how many are in the
+ * model; 0: it is that of the runs alone. */
 int scaling_fit_with(const struct param_family_run *runs, size_t n, const struct scaling_point *points, size_t n_points,
 		     struct scaling_model *out, struct errbuf *why);
 /* Seconds by one shape. All inputs that it takes logarithms or powers of must be above 0. */

@@ -97,7 +97,8 @@ static int script_format(const struct daemon_env *env, double seconds, struct su
 }
 
 /* Building, starting, computing points, and a candidate that is ten times slower, but never more than the partition allows. */
-static uint32_t probe_limit_min(const struct daemon_env *env, const char *partition, uint32_t n_traces, double seconds, unsigned points_s)
+static uint32_t probe_limit_min(const struct daemon_env *env, const char *partition, uint32_t n_traces, double seconds,
+				unsigned points_s)
 {
 	unsigned traces = n_traces < 1 ? 1 : n_traces > 8 ? 8 : n_traces;
 	uint32_t limit_min = (uint32_t)((240 + 10 * seconds * traces + points_s) / 60) + 1;
@@ -116,7 +117,8 @@ unsigned probes_candidates(const struct daemon_env *env, const struct store_prog
 }
 
 /* What the skeleton leaves of this candidate's share of the allowance, in seconds of all nodes. */
-static double points_seconds(const struct daemon_env *env, const struct store_program *p, const struct store_probe *row, double seconds)
+static double points_seconds(const struct daemon_env *env, const struct store_program *p, const struct store_probe *row,
+			     double seconds)
 {
 	double left = (probes_allowance(env, p) / probes_candidates(env, p) - row->cost_node_s) / (p->nodes ? p->nodes : 1) - seconds;
 

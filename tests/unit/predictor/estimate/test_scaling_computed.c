@@ -219,7 +219,8 @@ static void test_bounds(void **state)
 /* Points that vary what the runs did not vary, or not by itself: the other points are the same as without these. */
 static void test_unlike_runs(void **state)
 {
-	const double alike[2][RUNS][3] = {{{2, 300, 2000}, {2, 420, 3000}, {2, 360, 1500}}, {{2, 300, 2400}, {2, 420, 3360}, {4, 360, 2880}}};
+	const double alike[2][RUNS][3] = {{{2, 300, 2000}, {2, 420, 3000}, {2, 360, 1500}},
+					  {{2, 300, 2400}, {2, 420, 3360}, {4, 360, 2880}}};
 	struct scaling_model all;
 	struct errbuf why;
 
