@@ -139,7 +139,7 @@ static void test_suspected_trace(void **state)
 	assert_int_equal(run().act, ACT_TRACE);
 }
 
-/* Past runs predict it, whatever became of its trace. */
+/* Past runs predict it, though its trace failed. */
 static void test_failed_trace_with_past_runs(void **state)
 {
 	struct decision d;

@@ -110,7 +110,7 @@ static void test_program_without_trace(void **state)
 	store_close(s);
 }
 
-/* Old rows go in steps, whatever lies between them. */
+/* Old rows go in steps. */
 static void test_retention(void **state)
 {
 	struct store *s = opened(STORE_WRITE);
