@@ -18,7 +18,8 @@ static const struct verb verb_completion;
 static const struct verb *const verbs[] = {
 	&verb_trace, &verb_info, &verb_import, &verb_view, &verb_skeleton, &verb_verify, &verb_predict,
 	&verb_export, &verb_advise, &verb_model, &verb_jobs, &verb_queue, &verb_show, &verb_explain, &verb_accuracy,
-	&verb_replay, &verb_retrace, &verb_forget, &verb_doctor, &verb_conf, &verb_completion, &verb_probe, &verb_collect, &verb_confine, NULL
+	&verb_replay, &verb_retrace, &verb_forget, &verb_doctor, &verb_conf, &verb_completion,
+	&verb_probe, &verb_collect, &verb_confine, NULL
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(*verbs) - 1)

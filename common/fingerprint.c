@@ -74,11 +74,6 @@ static const char *const COMMON_TOOLS[] = {
 	"who", "whoami", "xargs", "xz", "yes", "zcat", "zip", "zsh", "zstd", "{", "}",
 };
 
-static const char *const LAUNCHERS[] = {
-	"aprun", "ibrun", "jsrun", "mpiexec", "mpiexec.hydra", "mpiexec.openmpi", "mpirun", "mpirun.openmpi", "orterun",
-	"prterun", "srun",
-};
-
 static const char *const OUTPUT_OPTIONS[] = {
 	"--error", "--log", "--log-file", "--logfile", "--out", "--output", "--output-file", "--output-filename", "-log",
 	"-o", "-output", "-output-filename",
@@ -99,15 +94,6 @@ static const char *const WRITES_LAST[] = {"cp", "install", "ln", "rsync", "scp"}
 
 static const char *const NOT_INPUT_DIRS[] = {"/dev/", "/proc/", "/run/", "/sys/", "/tmp/", "/var/tmp/"};
 
-static bool listed(const char *word, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(word, list[i]) == 0)
-			return true;
-	return false;
-}
-#define LISTED(word, list) listed(word, list, sizeof(list) / sizeof((list)[0]))
-
 static int compare_names(const void *key, const void *item)
 {
 	return strcmp(key, *(const char *const *)item);
@@ -117,12 +103,6 @@ static bool is_common_tool(const char *word)
 {
 	return bsearch(word, COMMON_TOOLS, sizeof(COMMON_TOOLS) / sizeof(COMMON_TOOLS[0]), sizeof(COMMON_TOOLS[0]),
 		       compare_names) != NULL;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
 }
 
 static bool has_path(const struct path_list *list, const char *path)
@@ -182,7 +162,7 @@ static void add_output(struct collector *c, const char *dir, const char *name)
 static void add_copied(struct collector *c, const char *dir, const char *to, const char *from)
 {
 	char name[PATH_MAX];
-	int n = snprintf(name, sizeof(name), "%s/%s", to, base_name(from));
+	int n = snprintf(name, sizeof(name), "%s/%s", to, path_base(from));
 	if (n > 0 && (size_t)n < sizeof(name))
 		add_output(c, dir, name);
 }
@@ -196,14 +176,14 @@ static void command_outputs(struct collector *c, char *const *dirs, const struct
 		const struct script_word *w = &words[i];
 		const char *dir = dirs[w->dir], *eq = strchr(w->text, '=');
 		if (w->flags & SCRIPT_WORD_HEAD)
-			head = base_name(w->text);
+			head = path_base(w->text);
 		if (w->flags & SCRIPT_WORD_OPAQUE)
 			continue;
 		if (w->flags & SCRIPT_WORD_OUTPUT)
 			add_output(c, dir, w->text);
-		else if (head && !(w->flags & SCRIPT_WORD_HEAD) && LISTED(head, WRITES_ALL) && w->text[0] != '-')
+		else if (head && !(w->flags & SCRIPT_WORD_HEAD) && WORD_LISTED(head, WRITES_ALL) && w->text[0] != '-')
 			add_output(c, dir, w->text);
-		else if (LISTED(w->text, OUTPUT_OPTIONS) && i + 1 < n && !(words[i + 1].flags & SCRIPT_WORD_OPAQUE))
+		else if (WORD_LISTED(w->text, OUTPUT_OPTIONS) && i + 1 < n && !(words[i + 1].flags & SCRIPT_WORD_OPAQUE))
 			add_output(c, dir, words[i + 1].text);
 		else if (head && strcmp(head, "srun") == 0 && strcmp(w->text, "-e") == 0 && i + 1 < n)
 			add_output(c, dir, words[i + 1].text);
@@ -213,7 +193,7 @@ static void command_outputs(struct collector *c, char *const *dirs, const struct
 			if (len < sizeof(option)) {
 				memcpy(option, w->text, len);
 				option[len] = '\0';
-				if (LISTED(option, OUTPUT_OPTIONS))
+				if (WORD_LISTED(option, OUTPUT_OPTIONS))
 					add_output(c, dir, eq + 1);
 			}
 		} else if (head && strcmp(head, "dd") == 0 && strncmp(w->text, "of=", 3) == 0)
@@ -221,7 +201,7 @@ static void command_outputs(struct collector *c, char *const *dirs, const struct
 		if (!(w->flags & (SCRIPT_WORD_OUTPUT | SCRIPT_WORD_HEAD)) && w->text[0] != '-')
 			last = i;
 	}
-	if (head && last < n && (LISTED(head, WRITES_LAST) || strcmp(head, "mv") == 0)) {
+	if (head && last < n && (WORD_LISTED(head, WRITES_LAST) || strcmp(head, "mv") == 0)) {
 		add_output(c, dirs[words[last].dir], words[last].text);
 		for (size_t i = 0; i < last; i++)
 			if (!(words[i].flags & (SCRIPT_WORD_HEAD | SCRIPT_WORD_ASSIGN)) && words[i].text[0] != '-')
@@ -379,7 +359,7 @@ static void script_files(struct collector *c, const struct script_words *w)
 {
 	uint32_t last = UINT32_MAX;
 	for (size_t i = 0; i < w->n; i++)
-		if (LISTED(base_name(w->words[i].text), LAUNCHERS))
+		if (is_launcher(w->words[i].text))
 			last = w->words[i].command;
 	for (size_t i = 0; i < w->n && w->words[i].command <= last && !took_too_long(c); i++)
 		if (!(w->words[i].flags & (SCRIPT_WORD_OUTPUT | SCRIPT_WORD_OPAQUE)))
@@ -582,7 +562,7 @@ static int collect_words(struct collector *c, struct script_words *w, struct err
 		if (multi && job->args[i][0] != '-')
 			add_multi_prog(c, job->work_dir, job->args[i]);
 		multi |= !job->script && strcmp(job->args[i], "--multi-prog") == 0;
-		if (!job->script && LISTED(job->args[i], OUTPUT_OPTIONS))
+		if (!job->script && WORD_LISTED(job->args[i], OUTPUT_OPTIONS))
 			i++;
 		else
 			add_word(c, job->work_dir, job->args[i]);

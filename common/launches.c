@@ -15,10 +15,6 @@
 
 /* ---- lists, compared with base names ---- */
 
-static const char *const LAUNCHERS[] = {"aprun",	 "ibrun",	    "jsrun",  "mpiexec",
-					"mpiexec.hydra", "mpiexec.openmpi", "mpirun", "mpirun.openmpi",
-					"orterun",	 "prterun",	    "srun"};
-
 /* They change neither files nor what is launched. */
 static const char *const HARMLESS[] = {
     ":",	"date",	  "df", "echo", "free", "groups", "hostname", "id",	"ls",	"lscpu", "nproc",
@@ -56,21 +52,6 @@ static const char *const SHELLS[] = {"ash", "bash", "csh", "dash", "fish",
 				     "ksh", "mksh", "sh",  "tcsh", "zsh"};
 /* Shells of scripts that this reader understands. */
 static const char *const UNDERSTOOD[] = {"ash", "bash", "dash", "sh"};
-
-static bool listed(const char *word, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(word, list[i]) == 0)
-			return true;
-	return false;
-}
-#define LISTED(word, list) listed(word, list, sizeof(list) / sizeof((list)[0]))
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
 
 static int doubt(struct launches *l, const char *why, const char *word)
 {
@@ -113,7 +94,7 @@ static void interpreter(const char *line, size_t len, char out[64])
 	snprintf(copy, sizeof(copy), "%.*s", (int)(len < 255 ? len : 255) - 2, line + 2);
 	copy[strcspn(copy, "\n")] = '\0';
 	for (char *w = strtok_r(copy, " \t\r", &save); w; w = strtok_r(NULL, " \t\r", &save)) {
-		snprintf(out, 64, "%s", base_name(w));
+		snprintf(out, 64, "%s", path_base(w));
 		if (strcmp(out, "env") != 0 && w[0] != '-')
 			return;
 	}
@@ -124,7 +105,7 @@ bool launches_is_shell_script(const char *head, size_t len)
 {
 	char name[64];
 	interpreter(head, len, name);
-	return LISTED(name, SHELLS);
+	return WORD_LISTED(name, SHELLS);
 }
 
 /* An input may name files beside it. Below the directories of the job it counts with its folders, elsewhere with its
@@ -205,7 +186,7 @@ int launches_word(struct launches *l, const char *dir, const char *word)
 	char option[32];
 	struct stat st;
 	snprintf(option, sizeof(option), "%.*s", (int)(eq ? eq - word : 31), word);
-	if (word[0] == '~' || LISTED(base_name(word), RUNNERS) || LISTED(option, ELSEWHERE))
+	if (word[0] == '~' || WORD_LISTED(path_base(word), RUNNERS) || WORD_LISTED(option, ELSEWHERE))
 		return doubt(l, "not understood in a launch", word);
 	if (may_be_command(word)) {
 		char *here = path_normal(dir, word);
@@ -250,16 +231,16 @@ static int hash_dir(struct launches *l, uint16_t dir)
 
 static int hash_head(struct launches *l, const char *dir, const char *word)
 {
-	bool launcher = LISTED(base_name(word), LAUNCHERS);
+	bool launcher = is_launcher(word);
 	int rc;
-	if ((launcher || LISTED(word, SYSTEM)) && !strchr(word, '/')) {
+	if ((launcher || WORD_LISTED(word, SYSTEM)) && !strchr(word, '/')) {
 		hash_text(l, 'h', word);
 		return 0;
 	}
 	if (strchr(word, '/'))
 		rc = launches_word(l, dir, word);
 	else
-		rc = LISTED(word, NOT_UNDERSTOOD) ? doubt(l, "not understood", word) : hash_in_path(l, dir, word);
+		rc = WORD_LISTED(word, NOT_UNDERSTOOD) ? doubt(l, "not understood", word) : hash_in_path(l, dir, word);
 	if (!strchr(word, '/') && rc == 0)
 		return doubt(l, "is no program that is known", word);
 	if (launcher)
@@ -272,7 +253,7 @@ static int hash_head(struct launches *l, const char *dir, const char *word)
 static bool may_be_input(const struct launches *l, const struct script_word *words, size_t i)
 {
 	const char *word = words[i].text, *before = i ? words[i - 1].text : "";
-	return l->n_programs > l->n_before && !LISTED(words[0].text, SYSTEM) &&
+	return l->n_programs > l->n_before && !WORD_LISTED(words[0].text, SYSTEM) &&
 	       !fingerprint_is_output_option(word, strcspn(word, "=")) &&
 	       !fingerprint_is_output_option(before, strlen(before));
 }
@@ -281,7 +262,7 @@ static bool may_be_input(const struct launches *l, const struct script_word *wor
 static int hash_launch(struct launches *l, const struct script_word *words, size_t n)
 {
 	const char *dir = l->w.dirs[words[0].dir];
-	bool multi = false, srun = strcmp(base_name(words[0].text), "srun") == 0;
+	bool multi = false, srun = strcmp(path_base(words[0].text), "srun") == 0;
 	if (l->uncertain)
 		return doubt(l, "the command before may change a file", words[0].text);
 	hash_text(l, 'L', l->conditional ? "&&" : ";");
@@ -310,7 +291,7 @@ static int hash_launch(struct launches *l, const struct script_word *words, size
 			return -1;
 		multi |= srun && strcmp(w->text, "--multi-prog") == 0;
 	}
-	if (l->n_programs == l->n_before && !LISTED(words[0].text, SYSTEM))
+	if (l->n_programs == l->n_before && !WORD_LISTED(words[0].text, SYSTEM))
 		return doubt(l, "its program is not known", words[0].text);
 	l->n_launches++;
 	return 0;
@@ -354,7 +335,7 @@ static int assign(struct launches *l, const struct script_word *w, bool exported
 	size_t len = strcspn(w->text, "="), at = find_variable(l, w->text, len);
 	char name[64];
 	snprintf(name, sizeof(name), "%.*s", (int)(len < 63 ? len : 63), w->text);
-	if (LISTED(name, VARIABLES))
+	if (WORD_LISTED(name, VARIABLES))
 		return doubt(l, "this variable changes what is found", name);
 	if (exported && (w->flags & SCRIPT_WORD_SPLIT))
 		return doubt(l, "its value may be split", name);
@@ -427,7 +408,7 @@ static size_t behind_time(const struct script_word *words, size_t n, size_t i)
 		return i;
 	for (i++; i < n && (!strcmp(words[i].text, "-v") || !strcmp(words[i].text, "-p")); i++)
 		;
-	return i < n && (strchr(words[i].text, '/') || LISTED(words[i].text, LAUNCHERS)) ? i : n;
+	return i < n && (strchr(words[i].text, '/') || is_launcher(words[i].text)) ? i : n;
 }
 
 static bool is_exit(const char *head)
@@ -474,7 +455,7 @@ static int take_head(struct launches *l, const struct script_word *words, size_t
 		l->ended = joint == SCRIPT_JOINT_NEXT;
 		return joint == SCRIPT_JOINT_AND ? doubt(l, "exit on a condition", "&&") : 0;
 	}
-	if (LISTED(head, HARMLESS))
+	if (WORD_LISTED(head, HARMLESS))
 		return harmless(l, words, n);
 	if (strcmp(head, "module") == 0 || strcmp(head, "ml") == 0) {
 		l->modules = true;
@@ -535,7 +516,7 @@ static int read_script(struct launches *l)
 		return err_set(l->why,
 			       job->input ? "the script's input is redirected" : "there is no script");
 	interpreter(job->script, job->script_len, shell);
-	if (shell[0] ? !LISTED(shell, UNDERSTOOD) : job->script_len > 1 && memcmp(job->script, "#!", 2) == 0)
+	if (shell[0] ? !WORD_LISTED(shell, UNDERSTOOD) : job->script_len > 1 && memcmp(job->script, "#!", 2) == 0)
 		return err_set(l->why, "the script is not for a shell that is understood");
 	if (script_words_read(job->script, job->script_len, &ctx, &l->w) < 0)
 		return err_set(l->why, "no memory");

@@ -630,3 +630,30 @@ void script_words_free(struct script_words *w)
 	free(w->dirs);
 	*w = (struct script_words){0};
 }
+
+const char *path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* ---- lists ---- */
+
+bool word_listed(const char *word, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(word, list[i]) == 0)
+			return true;
+	return false;
+}
+
+bool is_launcher(const char *path)
+{
+	static const char *const names[] = {
+		"aprun", "ibrun", "jsrun", "mpiexec", "mpiexec.hydra", "mpiexec.openmpi", "mpirun", "mpirun.openmpi", "orterun",
+		"prterun", "srun",
+	};
+
+	return WORD_LISTED(path_base(path), names);
+}

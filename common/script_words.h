@@ -79,5 +79,13 @@ void script_words_free(struct script_words *w); /* legal on a zeroed or freed st
  * long or memory runs out.
  */
 char *path_normal(const char *dir, const char *name);
+/* The part behind the last slash. */
+const char *path_base(const char *path);
+
+/* Is the word in the array of words? */
+bool word_listed(const char *word, const char *const *list, size_t n);
+#define WORD_LISTED(word, list) word_listed(word, list, sizeof(list) / sizeof((list)[0]))
+/* Does a program of this path start the ranks of a job? */
+bool is_launcher(const char *path);
 
 #endif

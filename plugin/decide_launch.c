@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A job whose key is unknown may launch what a known job launched (common/launches.h). It then is that job
- * under another text: it has its predictions, is not traced, and its run is learned under that key. A fault
- * of the store here is no fault of the decision: the job counts as unknown.
+ * A job whose key is unknown may have the launches of a known job (common/launches.h). The new job then takes the
+ * known job's key. So it is predicted and not traced, and its run is learned under that key. If the store fails
+ * here, the job counts as unknown.
  */
 #include <string.h>
 

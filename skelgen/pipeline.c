@@ -127,7 +127,8 @@ static int size_measure(struct skel_stages *s, struct errbuf *err)
 /* Lines and data are counted where calls do not tell that they are far below or above the limits. */
 static int size_find(struct skel_stages *s, struct errbuf *err)
 {
-	bool small = s->tree.n_leaf < SKEL_LINES_MAX / CALL_LINES_MOST && events_of(s->tree.trace) < SKEL_DATA_MAX / CALL_BYTES;
+	bool small = s->tree.n_leaf < SKEL_LINES_MAX / CALL_LINES_MOST &&
+		     events_of(s->tree.trace) < SKEL_DATA_MAX / CALL_BYTES;
 
 	s->lines = s->tree.n_leaf * CALL_LINES;
 	return small || s->lines > LINES_BUILT ? 0 : size_measure(s, err);
@@ -207,12 +208,13 @@ static void resize(const struct skel_stages *s, double seconds, struct excerpt_s
 		next->seconds *= seconds / s->plan.predicted_s;
 }
 
-/* The search for an excerpt that uses much of the limits. Its calls decide what it costs, and no clock: the same trace gives
- * the same skeleton. */
+/* The search for an excerpt that uses much of the limits. Its calls decide what it costs, and no clock. So the same
+ * trace gives the same skeleton. */
 struct search {
 	struct survey *survey;
 	const struct skel_budget *budget;
-	uint64_t most, fails, fits; /* calls of an excerpt: that it may have, of the least beyond the limits, of the best within them */
+	/* calls of an excerpt: that it may have, of the least beyond the limits, of the best within them */
+	uint64_t most, fails, fits;
 	uint64_t work;              /* calls read and contracted */
 	struct excerpt_size next;
 	struct skel_stages best;
@@ -255,7 +257,7 @@ static bool again(const struct search *s, const struct pieces *p)
 	return false;
 }
 
-/* Makes the skeleton of the excerpt. Returns 0; 1 if there is none, but other pieces may have one; -1 with the reason. */
+/* Makes the skeleton of the excerpt. Returns 0, or -1 with the reason. Returns 1 if other pieces may have a skeleton. */
 static int attempt(struct search *s, struct skel_stages *out, struct errbuf *err)
 {
 	int rv = pieces_excerpt(s->survey, &out->pieces, &out->excerpt, err);
@@ -273,8 +275,8 @@ static bool better(double over, double best)
 	return over <= 1 ? best > 1 || over > best : over < best;
 }
 
-/* The lines of a skeleton change by leaps with its calls. The search therefore goes on between the best number of calls that
- * fits and the least number that does not. */
+/* The lines of a skeleton change by leaps with its calls. The search therefore goes on between the best number of
+ * calls that fits and the least number that does not. */
 static void next_find(struct search *s, const struct skel_stages *last, double over, uint64_t events)
 {
 	if (over <= 1 && better(over, s->over))
@@ -288,8 +290,8 @@ static void next_find(struct search *s, const struct skel_stages *last, double o
 		s->next.events = (uint64_t)sqrt((double)s->fits * (double)s->fails);
 }
 
-/* Of some excerpts no skeleton can be made; then others are tried. Returns 0; 1 if the search has ended; -1 with the reason: no
- * excerpt can be written. */
+/* Some excerpts have no skeleton; then others are tried. Returns 0, or 1 if the search has ended. Returns -1 with the
+ * reason if no excerpt can be written. */
 static int search_step(struct search *s, struct errbuf *err)
 {
 	struct skel_stages now = {.excerpt = NULL};
@@ -301,7 +303,8 @@ static int search_step(struct search *s, struct errbuf *err)
 	if (pieces_choose(s->survey, tried.seconds, tried.events, &now.pieces, err) != 0)
 		return -1;
 	if (now.pieces.events > CALLS_OVER * s->most) {
-		err_set(err, "the fewest pieces have %" PRIu64 " calls, and a skeleton of at most %" PRIu64 " can be made in time",
+		err_set(err,
+			"the fewest pieces have %" PRIu64 " calls, and a skeleton of at most %" PRIu64 " can be made in time",
 			now.pieces.events, CALLS_OVER * s->most);
 		skel_stages_free(&now);
 		return -1;
@@ -328,9 +331,11 @@ static int search_step(struct search *s, struct errbuf *err)
 	return rv;
 }
 
-static int understand_excerpt(struct survey *v, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
+static int understand_excerpt(struct survey *v, const struct skel_budget *budget, struct skel_stages *out,
+			      struct errbuf *err)
 {
-	struct search s = {.survey = v, .budget = budget, .most = calls_most(v->trace), .fails = UINT64_MAX, .over = INFINITY};
+	struct search s = {.survey = v, .budget = budget, .most = calls_most(v->trace), .fails = UINT64_MAX,
+			   .over = INFINITY};
 	int rv = 0;
 
 	s.next = (struct excerpt_size){budget->seconds, (uint64_t)(FIRST * (double)s.most)};

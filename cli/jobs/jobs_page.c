@@ -128,8 +128,8 @@ static int families_read(const json_t *answer, struct families *out)
 	return 0;
 }
 
-/* A request that is enough, in seconds: the estimate's upper bound, or the longest run with a margin. 0: not known, since no run
- * completed or longer ones were ended by their limit. */
+/* A request that is enough, in seconds: the estimate's upper bound, or the longest run with a margin. Returns 0 if no run has
+ * completed, or if a longer run was ended by its limit. */
 static double enough(const struct family *p)
 {
 	double need = fmax(p->hi, MARGIN * p->longest), step = need > 3600 ? 300 : 60; /* people write such limits */

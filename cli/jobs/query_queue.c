@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The verb queue: the jobs of squeue, each with what precedentd has told of it. A job that waits begins when slurmctld expects
+ * The verb queue lists the jobs of squeue, each with its estimate from precedentd. A job that waits begins when slurmctld expects
  * it to. It ends when its estimate has passed, and at its limit at the latest.
  */
 #include <ctype.h>

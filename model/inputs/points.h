@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Computed points: how long the members of a parameter family (kin in common/identity.h) would run, by the model of their calls. A
- * model is learnt from one trace of each of several members, and is run at the inputs of these members and at others between and
+ * Computed points: run times of the members of a kin (common/identity.h), by the model of their calls. A model is
+ * learnt from one trace of each of several members. It is run at the inputs of these members, and at others between and
  * around these. A law over total times (predictor/estimate/scaling_model.h) takes the points beside real runs.
  */
 #ifndef PRECEDENT_MODEL_INPUTS_POINTS_H
@@ -29,8 +29,8 @@ struct points {
 };
 
 /*
- * Inputs that the model refuses are left out. Returns -1 with the reason if there is no model: too few runs, runs on another number of
- * ranks than their inputs say, or too many inputs that vary.
+ * Inputs that the model refuses are left out. Returns -1 with the reason if there is no model: too few runs, runs on
+ * another number of ranks than their inputs say, or too many inputs that vary.
  * If *out is in memory that processes share, another one finds whole points there at any time.
  */
 int points_compute(const struct points_run *run, unsigned n, struct points *out, struct errbuf *err);

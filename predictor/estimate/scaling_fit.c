@@ -119,7 +119,8 @@ static bool same_inputs(const double *a, const double *b, unsigned n)
 	return true;
 }
 
-/* Does an input, or a proportion of two, differ though it was the same in all runs? Its effect would count for other inputs. */
+/* Does an input, or a proportion of two, differ though it was the same in all runs? Its effect would count for other
+ * inputs. */
 static bool is_unlike_runs(const struct scaling_model *l, const double *x)
 {
 	for (unsigned j = 0; j < l->n_vars; j++)
@@ -134,13 +135,14 @@ static bool is_unlike_runs(const struct scaling_model *l, const double *x)
 	return false;
 }
 
-static void computed_take(struct fit *f, const struct scaling_model *l, const struct scaling_point *from, struct computed *c)
+static void computed_take(struct fit *f, const struct scaling_model *l, const struct scaling_point *from,
+			  struct computed *c)
 {
 	struct point *p = &f->p[f->n];
 	unsigned at = 0;
 
-	if (f->n == SCALING_POINTS_MAX || c->n == SCALING_COMPUTED_MAX || scaling_vars_parse(from->vars, p->x) != f->n_vars ||
-	    !isfinite(from->seconds) || !(from->seconds > 0) || !(from->claim >= 0))
+	if (f->n == SCALING_POINTS_MAX || c->n == SCALING_COMPUTED_MAX ||
+	    scaling_vars_parse(from->vars, p->x) != f->n_vars || !isfinite(from->seconds) || !(from->seconds > 0) || !(from->claim >= 0))
 		return;
 	while (at < f->n && !same_inputs(f->p[at].x, p->x, f->n_vars))
 		at++;
@@ -159,12 +161,14 @@ static void computed_take(struct fit *f, const struct scaling_model *l, const st
 }
 
 /*
- * Takes computed points behind the runs, at the level of the runs. Returns their relative error. The spread of their ratios to runs is
- * too small, because the model has learnt from these runs. The error that the model claims is too large: of three runs, each is left
- * out once, and two remain. So the geometric mean counts, but at least the spread (doc/evaluation/models.md, inputs that never ran).
- * Takes no point, and returns 0, if fewer than SCALING_POINTS_MIN runs have a point or if the error is above SCALING_ERROR_MAX.
+ * Takes computed points behind the runs, at the level of the runs. Returns their relative error. The spread of their
+ * ratios to runs is too small, because the model has learnt from these runs. The error that the model claims is too
+ * large: of three runs, each is left out once, and two remain. So the geometric mean counts, but at least the spread
+ * (doc/evaluation/models.md, inputs that never ran). Takes no point, and returns 0, if fewer than SCALING_POINTS_MIN
+ * runs have a point or if the error is above SCALING_ERROR_MAX.
  */
-static double computed_gather(const struct scaling_point *points, size_t n, const struct scaling_model *l, struct fit *f)
+static double computed_gather(const struct scaling_point *points, size_t n, const struct scaling_model *l,
+			      struct fit *f)
 {
 	struct computed c = {0};
 	double level, error = 0;
@@ -219,10 +223,10 @@ static unsigned inputs_look(const struct fit *f, struct scaling_model *l, bool *
 
 /* ---- least squares ---- */
 
-/* cols: by point; target NULL: all ones. Returns as regression_solve, over the points that are not left out as outliers.
- * *missed: the error of runs alone. */
-static double fit_columns(const struct fit *f, const double *const *col, unsigned cols, const double *target, double *coef,
-			  double *missed)
+/* cols: by point; target NULL: all ones. Returns as regression_solve, over the points that are not left out as
+ * outliers. *missed: the error of runs alone. */
+static double fit_columns(const struct fit *f, const double *const *col, unsigned cols, const double *target,
+			  double *coef, double *missed)
 {
 	struct regression r;
 	double error;
@@ -607,8 +611,9 @@ static int shapes_fit(struct fit *f, const bool *varies, double off, struct scal
 
 	pool_make(f, varies);
 	shapes_find(f, &found);
-	for (unsigned left = f->n_ran / OUTLIER_OF; left && found.n && found.s[0].error > NOISE && outlier_drop(f, &found); left--)
-		;
+	for (unsigned left = f->n_ran / OUTLIER_OF; left && found.n && found.s[0].error > NOISE; left--)
+		if (!outlier_drop(f, &found))
+			break;
 	if (!found.n || !(fmax(found.s[0].error, found.s[0].missed) <= SCALING_ERROR_MAX))
 		return err_set(why, "how long it takes does not follow from its numbers: inputs that were left out were missed by %.0f %%",
 			       found.n ? 100 * fmax(found.s[0].error, found.s[0].missed) : 100);
@@ -630,7 +635,8 @@ static double mean_width(const struct fit *f, const struct scaling_model *l)
 }
 
 /* A model of runs and computed points takes the place of *l, a model of the runs alone or none, if it knows more. */
-static void computed_try(struct fit *f, const struct evidence *e, double off, const bool *varies, struct scaling_model *l)
+static void computed_try(struct fit *f, const struct evidence *e, double off, const bool *varies,
+			 struct scaling_model *l)
 {
 	struct scaling_model with = *l;
 
@@ -647,10 +653,11 @@ static void computed_try(struct fit *f, const struct evidence *e, double off, co
 		*l = with;
 }
 
-static int runs_fit(struct fit *f, const struct evidence *e, unsigned vary, const bool *varies, struct scaling_model *l, struct errbuf *why)
+static int runs_fit(struct fit *f, const struct evidence *e, unsigned vary, const bool *varies, struct scaling_model *l,
+		    struct errbuf *why)
 {
-	int rv = f->n < vary + 2 ? err_set(why, "%u inputs vary and %u combinations have run: %u are needed%s", vary, f->n, vary + 2,
-					   e->points ? ", or three that were traced" : "")
+	int rv = f->n < vary + 2 ? err_set(why, "%u inputs vary and %u combinations have run: %u are needed%s", vary,
+					   f->n, vary + 2, e->points ? ", or three that were traced" : "")
 				 : shapes_fit(f, varies, 0, l, why);
 
 	if (!rv)

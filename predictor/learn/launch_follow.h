@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A job is seen for the first time: what it launches, and its kind (store/launches.h). */
+/* Stores the launches and the kind (store/launches.h) of a job that is seen for the first time. */
 #ifndef PRECEDENT_PREDICTOR_LEARN_LAUNCH_FOLLOW_H
 #define PRECEDENT_PREDICTOR_LEARN_LAUNCH_FOLLOW_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two kinds of rows in the table of groups of similar runs (groups.h). Rows are found by names of 60 bits or
- * more, those of groups have 48 bits. The index beside the store knows the names.
+ * Two kinds of rows in the table of groups of similar runs (groups.h). Their names have 60 bits or more. Names of
+ * groups have 48 bits. The index beside the store knows the names.
  *
  * - A launch: which program (exact key) is known for launching this (common/launches.h). Its name is a hash
  * of user, layout and launches.

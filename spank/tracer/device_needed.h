@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Accelerators' libraries that are in the process only because an MPI library was linked to them. Debian's MPICH 5 is linked to
- * that of Level Zero: its being there says nothing of the program.
+ * Accelerators' libraries that are in the process only because an MPI library was linked to them. For example, Debian's
+ * MPICH 5 is linked to the library of Level Zero. Such a library says nothing of the program.
  */
 #ifndef PRECEDENT_TRACER_DEVICE_NEEDED_H
 #define PRECEDENT_TRACER_DEVICE_NEEDED_H

@@ -106,7 +106,7 @@ static int close_rank(struct imported *m, struct errbuf *err)
 	return rv;
 }
 
-/* Open the rank after those that are done, and write the ends of those that have no spans. */
+/* Open the next rank. Ranks without spans before it get their end written. */
 static int open_rank(struct imported *m, uint32_t rank, struct errbuf *err)
 {
 	while (!m->w || m->rank != rank) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* decide() about jobs whose text is new: known by what they launch, or of a kind whose keys never come again. */
+/* decide() about jobs with a new text. Their launches are known, or the keys of their kind never come again. */
 #include "tests/unit/decide_world.h"
 
 #define KNOWN	 "00112233445566778899aabbccddeeff"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How runs ended, in words: what is said of ends that were seen on one node of several. */
+/* How runs ended, in words. Ends were seen on one node of several. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

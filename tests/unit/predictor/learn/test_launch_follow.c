@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Jobs come under precedentd: what they launch leads to their program, and their kind counts new keys. */
+/* precedentd sees new jobs. Their launches lead to their program, and their kind counts new keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

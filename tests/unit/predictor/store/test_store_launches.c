@@ -180,7 +180,7 @@ static void test_kinds(void **state)
 	store_close(s);
 }
 
-/* Rows lie beside groups: neither is taken for the other, whatever its length. */
+/* A row of launches is never taken for a group, nor a group for such a row, whatever the length. */
 static void test_rows_of_another_length(void **state)
 {
 	struct store *s = opened(STORE_WRITE);
