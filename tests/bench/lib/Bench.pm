@@ -9,7 +9,7 @@ use Exporter 'import';
 use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
 
-our @EXPORT_OK = qw(median median_interval spread top build mpirun traced pairs lammps_melt espresso_si8);
+our @EXPORT_OK = qw(median median_interval spread top build mpirun traced pairs output lammps_melt espresso_si8);
 
 my $TOP = abs_path(dirname(__FILE__) . '/../../..');
 @ENV{qw(OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMP_NUM_THREADS)} = (1, 1, 1);
@@ -19,6 +19,20 @@ sub top { return $TOP }
 sub build {
     my $b = $ENV{PRECEDENT_BUILD} // 'build';
     return $b =~ m{^/} ? $b : "$TOP/$b";
+}
+
+# (EXIT STATUS, OUTPUT) of a command, both streams together.
+sub output {
+    my (@cmd) = @_;
+    my $pid = open my $p, '-|';
+    die "fork: $!\n" if !defined $pid;
+    if (!$pid) {
+        open STDERR, '>&', \*STDOUT or exit 127;
+        exec @cmd or exit 127;
+    }
+    my $out = do { local $/; <$p> };
+    close $p;
+    return ($? >> 8, $out // '');
 }
 
 sub median {

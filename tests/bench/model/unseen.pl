@@ -9,7 +9,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib", "$FindBin::Bin/lib";
-use Bench qw(build median);
+use Bench qw(build median output);
 use File::Path qw(make_path);
 use File::Temp qw(tempdir);
 use Getopt::Long;
@@ -48,24 +48,10 @@ for my $name (@ARGV) {
 @programs = grep { my $p = $_; grep { $_ eq $p->{name} } @ARGV } @programs if @ARGV;
 my $json = JSON::PP->new->canonical->pretty;
 
-# Exit status and output, both streams.
-sub output {
-	my (@cmd) = @_;
-	my $pid = open my $p, '-|';
-	die "fork: $!\n" if !defined $pid;
-	if (!$pid) {
-		open STDERR, '>&', \*STDOUT or exit 127;
-		exec 'timeout', 120, @cmd or exit 127;
-	}
-	my $out = do { local $/; <$p> };
-	close $p;
-	return ($? >> 8, $out // '');
-}
-
 # Seconds from MPI_Init to MPI_Finalize.
 sub wall {
 	my ($file) = @_;
-	my ($rc, $out) = output(build() . '/precedent', 'info', '--json', $file);
+	my ($rc, $out) = output('timeout', 120, build() . '/precedent', 'info', '--json', $file);
 	die "info $file: $out\n" if $rc;
 	return decode_json($out)->{wall_s};
 }
@@ -81,7 +67,7 @@ sub traced {
 		local @ENV{qw(PRECEDENT_TRACE_LOCAL LD_PRELOAD PRECEDENT_TRACE_FILE)} = ($local, build() . '/libprecedent_trace.so', $file);
 		unlink $file;
 		my $begin = time;
-		($rc, $out) = output('mpirun', @where, '-n', $ranks, build() . "/tests/programs/$p->{name}", @arguments);
+		($rc, $out) = output('timeout', 120, 'mpirun', @where, '-n', $ranks, build() . "/tests/programs/$p->{name}", @arguments);
 		$elapsed = time - $begin;
 	}
 	die "$p->{name} @arguments failed on $ranks ranks: $out\n" if $rc || !-s $file;
@@ -113,7 +99,7 @@ sub law {
 	print $tmp map { "$_\n" } (map { 'run ' . vars(@{$_->{of}}) . " $_->{elapsed_s}" } @$runs), (map { "point $_->{vars} $_->{s} $_->{error}" } @points),
 		map { 'ask ' . vars(@$_) } @$asked;
 	close $tmp;
-	my ($rc, $out) = output(build() . '/tests/bench/model/experiments', 'law', $tmp->filename);
+	my ($rc, $out) = output('timeout', 120, build() . '/tests/bench/model/experiments', 'law', $tmp->filename);
 	die "experiments law: $out\n" if $rc;
 	return decode_json($out);
 }
@@ -127,7 +113,7 @@ sub beside {
 # The law over runs and computed points.
 sub both {
 	my ($runs, $asked) = @_;
-	my ($rc, $out) = output(build() . '/tests/bench/model/experiments', 'points', map { vars(@{$_->{of}}) . "=$_->{file}" } @$runs);
+	my ($rc, $out) = output('timeout', 120, build() . '/tests/bench/model/experiments', 'points', map { vars(@{$_->{of}}) . "=$_->{file}" } @$runs);
 	return law($runs, $asked) if $rc;
 	my $beside = beside($runs);
 	return law($runs, $asked, map { {%$_, s => $_->{s} + $beside, error => $_->{error} * $_->{s} / ($_->{s} + $beside)} } @{decode_json($out)});
@@ -139,7 +125,7 @@ sub model {
 	my $file = File::Temp->new->filename;
 	my $numbers = $#{$asked->[0]};
 	my @var = map { my $n = $_; ('--var', "n$n=" . join ',', map { $_->{of}[$n] } @$runs) } 1 .. $numbers;
-	my ($rc, $out) = output(build() . '/precedent', qw(model fit), (map { $_->{file} } @$runs), @var, '-o', $file);
+	my ($rc, $out) = output('timeout', 120, build() . '/precedent', qw(model fit), (map { $_->{file} } @$runs), @var, '-o', $file);
 	my $beside = beside($runs);
 	my @answers;
 	for my $of (@$asked) {
@@ -147,7 +133,7 @@ sub model {
 			push @answers, {why => (split /\n/, $out)[-1]};
 			next;
 		}
-		my ($no, $text) = output(build() . '/precedent', qw(model predict), $file, '--ranks', $of->[0], (map { ('--var', "n$_=$of->[$_]") } 1 .. $numbers), '--json', @how);
+		my ($no, $text) = output('timeout', 120, build() . '/precedent', qw(model predict), $file, '--ranks', $of->[0], (map { ('--var', "n$_=$of->[$_]") } 1 .. $numbers), '--json', @how);
 		my ($wall, $lo, $hi) = map { $text =~ /"$_": ([\d.e+-]+)/ } qw(wall_s low_s high_s);
 		push @answers, $no || !defined $wall ? {why => (split /\n/, $text)[-1] // ''} : {mean => $wall + $beside, lo => $lo + $beside, hi => $hi + $beside};
 	}

@@ -10,7 +10,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use Bench qw(build median);
+use Bench qw(build median output);
 use File::Temp qw(tempdir);
 use Getopt::Long;
 use JSON::PP;
@@ -39,20 +39,6 @@ for my $name (@ARGV) {
 }
 @programs = grep { my $p = $_; grep { $_ eq $p->{name} } @ARGV } @programs if @ARGV;
 @ENV{qw(OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM)} = (1, 1);
-
-# Exit status and output, both streams.
-sub output {
-	my (@cmd) = @_;
-	my $pid = open my $p, '-|';
-	die "fork: $!\n" if !defined $pid;
-	if (!$pid) {
-		open STDERR, '>&', \*STDOUT or exit 127;
-		exec @cmd or exit 127;
-	}
-	my $out = do { local $/; <$p> };
-	close $p;
-	return ($? >> 8, $out // '');
-}
 
 sub precedent { return output(build() . '/precedent', @_) }
 

@@ -6,7 +6,7 @@
 package OwnPrograms;
 use strict;
 use warnings;
-use Bench qw(build median median_interval);
+use Bench qw(build median median_interval output);
 use Exporter 'import';
 use File::Path qw(make_path remove_tree);
 use File::Temp qw(tempdir);
@@ -34,19 +34,6 @@ sub own_names { return qw(heat lu cg ft mg sp bt is ep) }
 sub cores {
 	my $n = `getconf _NPROCESSORS_ONLN`;
 	return $n + 0;
-}
-
-sub output {
-	my (@cmd) = @_;
-	my $pid = open my $p, '-|';
-	die "fork: $!\n" if !defined $pid;
-	if (!$pid) {
-		open STDERR, '>&', \*STDOUT or exit 127;
-		exec @cmd or exit 127;
-	}
-	my $out = do { local $/; <$p> };
-	close $p;
-	return ($? >> 8, $out // '');
 }
 
 # Where ranks run: a core each, or as many on every core, in turns, or anywhere.
