@@ -33,14 +33,21 @@ for my $case (['steps', 400], ['solver', 100], ['panels', 3000], ['refine', 6000
 	['ahead', 2000], ['posted', 750]) {
 	my ($kind, $steps) = @$case;
 	for my $times (1, 4) {
-		my $trace = traced("$kind.$times.ptrace", $kind, $times * $steps);
 		my $seconds = 0.1;
-		my $made = precedent('skeleton', $trace, '-o', "$kind.$times", '--seconds', $seconds);
+		my ($trace, $made, $planned, $report);
+		# Beside other programs each piece of a starved run may be long: such a run is traced once more.
+		for my $try (1, 2) {
+			$trace = traced("$kind.$times.ptrace", $kind, $times * $steps);
+			$made = precedent('skeleton', $trace, '-o', "$kind.$times", '--seconds', $seconds);
+			last if $made->{rc} != 0;
+			$report = slurp("$kind.$times/report.txt");
+			($planned) = $report =~ /planned run time ([\d.]+) s/;
+			last if $planned <= 1.2 * $seconds;
+			diag("$kind, $times times: $planned s planned of a run beside other programs") if $try == 1;
+		}
 		is($made->{rc}, 0, "$kind, $times times: a skeleton is made") or diag $made->{err};
 		cmp_ok(lines_of("$kind.$times/skel.c"), '<=', $LINES, '... small');
 		cmp_ok(-s "$kind.$times/skel.c.data", '<=', $BYTES, '... with little data');
-		my $report = slurp("$kind.$times/report.txt");
-		my ($planned) = $report =~ /planned run time ([\d.]+) s/;
 		cmp_ok($planned, '<=', 1.2 * $seconds, '... short');
 		my $used = max($planned / $seconds, lines_of("$kind.$times/skel.c") / $LINES);
 		# A starved trace has few pieces that are short enough; of refine, whose pieces are long, sometimes one.
