@@ -16,7 +16,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
 use Bench qw(build top);
-use Bundle qw(bundle_make perl_files);
+use Bundle qw(bundle_make bundle_pack perl_files);
 use File::Path qw(make_path);
 use File::Temp qw(tempdir);
 use Getopt::Long;
@@ -82,16 +82,6 @@ sub needed {
 		'/usr/share/espresso/pseudo/Si.pz-vbc.UPF');
 }
 
-my $MEASURE = <<'SH';
-#!/bin/sh
-# Measures the pairs of the bundle that this file came with; as root. See tests/bench/accuracy_remote.pl.
-# Its mounts are its own: nothing of the host is below this directory when it is removed.
-[ -n "$PRECEDENT_OWN_MOUNTS" ] || exec env PRECEDENT_OWN_MOUNTS=1 unshare -m "$0" "$@"
-root=$(dirname "$(readlink -f "$0")")
-mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" || exit 1
-exec chroot "$root" /usr/bin/env -i PATH=/usr/bin:/bin HOME=/root OMPI_MCA_plm=isolated PRECEDENT_BUILD='@BUILD@' PRECEDENT_WORK='@WORK@' '@PERL@' '@SELF@' measure "$@"
-SH
-
 sub pack_all {
 	my ($file) = @_;
 	chdir top() or die top() . ": $!\n";
@@ -116,10 +106,7 @@ sub pack_all {
 	}
 	my $root = tempdir('/var/tmp/precedent-remote.XXXXXX', CLEANUP => 1);
 	bundle_make($root, needed(@prepared), $work);
-	my %value = (BUILD => build(), WORK => $work, PERL => $^X, SELF => "$FindBin::Bin/$FindBin::Script");
-	spill("$root/measure", $MEASURE =~ s/@(\w+)@/$value{$1}/gr);
-	system('tar', 'cJf', $file, '-C', $root, '.') == 0 or die "$file: not written\n";
-	printf "%s: %.0f MB\n", $file, (-s $file) / 1e6;
+	bundle_pack($root, $file, measure => "'$^X' '$FindBin::Bin/$FindBin::Script' measure \"\$@\"", PRECEDENT_BUILD => build(), PRECEDENT_WORK => $work);
 	return;
 }
 

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Pairs on another host (accuracy_remote.pl): the root that goes there has all that a program of it needs, and what comes back
-# are rows of the accuracy table.
+# are rows of the accuracy table. Other benchmarks there (elsewhere.pl): the root has what they open here.
 use strict;
 use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../bench/lib", "$FindBin::Bin/../cluster/lib";
-use Bundle qw(bundle_make perl_files);
+use Bundle qw(bundle_make bundle_pack files_opened perl_files);
 use File::Temp qw(tempdir);
 use JSON::PP qw(decode_json);
 use Machines qw(home_of machine_names swept_names);
@@ -38,6 +38,27 @@ subtest 'a root with what programs need' => sub {
 		is("$r->{rc} $r->{out}", '0 [1]', 'and perl with its modules') or diag $r->{err};
 		isnt(run_command('chroot', $root, '/usr/bin/ls')->{rc}, 0, 'others do not');
 	}
+};
+
+subtest 'a benchmark elsewhere' => sub {
+	my $stays = tempdir('/var/tmp/precedent-test.XXXXXX', CLEANUP => 1); # what lies in /tmp is not packed
+	spill("$stays/text", "what it reads\n");
+	my @files = files_opened('cat', "$stays/text");
+	my %opened = map { $_ => 1 } @files;
+	ok($opened{"$stays/text"} && grep({ m{/cat$} } @files), 'a command opens itself and what it reads') or diag "@files";
+	ok(!grep({ m{/no-such-file$} } files_opened('sh', '-c', "cat $stays/text $stays/no-such-file 2>/dev/null || :")), 'and nothing that is not there');
+	ok(!eval { files_opened('false'); 1 } && $@ =~ /^strace false: failed/, 'a command that fails is named');
+	my ($root, $there) = ("$stays/root", "$stays/there");
+	bundle_make($root, @files);
+	bundle_pack($root, "$stays/x.tar.xz", enter => '"$@"', WORD => 'a word');
+	SKIP: {
+		skip 'only root may change the root', 1 if $> != 0;
+		mkdir $there or die "$there: $!\n";
+		run_command('tar', 'xJf', "$stays/x.tar.xz", '-C', $there);
+		my $r = run_command("$there/enter", '/bin/sh', '-c', 'cat "$0"; echo "$WORD"', "$stays/text");
+		is("$r->{rc} $r->{out}", "0 what it reads\na word\n", 'it runs there, with its variables') or diag $r->{err};
+	}
+	is(run_command(top() . '/tests/bench/elsewhere.pl', @$_)->{rc}, 2, "'@$_': usage") for [], ['pack', 'x'], ['take', 'x', 'y'];
 };
 
 subtest 'machines that no sweep reaches' => sub {

@@ -5,13 +5,16 @@
 package Bundle;
 use strict;
 use warnings;
+use Bench qw(top);
+use Cwd qw(abs_path);
 use Digest::MD5;
 use Exporter 'import';
 use File::Basename qw(dirname);
 use File::Find qw(find);
 use File::Path qw(make_path);
+use File::Temp;
 
-our @EXPORT_OK = qw(bundle_make perl_files);
+our @EXPORT_OK = qw(bundle_make bundle_pack files_opened perl_files);
 
 # Files of the running perl: itself and every module that it has loaded so far.
 sub perl_files { return ($^X, (grep { $_ && m{^/} && -f } values %INC), @DynaLoader::dl_shared_objects) }
@@ -60,7 +63,7 @@ sub put {
 sub bundle_make {
 	my ($root, @paths) = @_;
 	my (%file, %copies);
-	for my $path (@paths) {
+	for my $path (qw(/usr/bin/env /bin/sh /bin/umount), @paths) {
 		-e $path or die "$path: not there\n";
 		$file{$path} = 1 if -f $path;
 		next if !-d $path;
@@ -78,6 +81,48 @@ sub bundle_make {
 		symlink "usr$link", "$root$link" or die "$root$link: $!\n";
 	}
 	make_path(map { "$root/$_" } qw(proc sys dev tmp root etc));
+	return;
+}
+
+# Files that a command and its children open or execute, by all names under which they do so. Nothing of what comes and goes.
+sub files_opened {
+	my (@command) = @_;
+	my $log = File::Temp->new;
+	system('strace', '-f', '--seccomp-bpf', '-qq', '-z', '-s', 4096, '-e', 'trace=%file', '-o', $log->filename, @command) == 0
+		or die "strace @command: failed\n";
+	my %file;
+	while (<$log>) {
+		$file{$_} = 1 for /"(\/[^"]+)"/g;
+	}
+	return grep { !m{^/(?:dev|proc|run|sys|tmp)/} && -f } abs_path($command[0]) // (), sort keys %file;
+}
+
+# Mounts of the script are its own: nothing of the host is below the bundle when somebody removes it.
+my $ENTER = <<'SH';
+#!/bin/sh
+# Runs a command in the directory that this file came with; as root. See tests/bench/lib/Bundle.pm.
+[ -n "$PRECEDENT_OWN_MOUNTS" ] || exec env PRECEDENT_OWN_MOUNTS=1 unshare -m "$0" "$@"
+root=$(dirname "$(readlink -f "$0")")
+mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" || exit 1
+# The kernel makes no user namespaces for processes in a chroot: the directory becomes the root of all that is mounted.
+mkdir -p "$root/host" && mount --rbind "$root" "$root" && cd "$root" && pivot_root . host || exit 1
+exec /bin/sh -c 'umount -l /host && exec "$@"' sh /usr/bin/env -i -C '@TOP@' PATH=/usr/bin:/bin HOME=/root OMPI_MCA_plm=isolated \
+	@ENV@ @COMMAND@
+SH
+
+# bundle_pack(ROOT, FILE, NAME => COMMAND, VARIABLE => VALUE...): the directory as FILE, with a script NAME in it. The script runs COMMAND
+# there, words of the shell, with these variables.
+sub bundle_pack {
+	my ($root, $file, $name, $command, %env) = @_;
+	my $top = top();
+	make_path("$root$top");
+	my %value = (TOP => $top, ENV => join(' ', map { "$_='$env{$_}'" } sort keys %env), COMMAND => $command);
+	open my $script, '>', "$root/$name" or die "$root/$name: $!\n";
+	print {$script} $ENTER =~ s/@(\w+)@/$value{$1}/gr;
+	close $script or die "$root/$name: $!\n";
+	chmod 0755, "$root/$name";
+	system('tar', 'cJf', $file, '-C', $root, '.') == 0 or die "$file: not written\n";
+	printf "%s: %.0f MB\n", $file, (-s $file) / 1e6;
 	return;
 }
 

@@ -152,6 +152,7 @@ sub hpcc_files {
 # The first tutorial with a finer mesh and more steps. icoFoam reads its case from the directory that it is started in.
 sub openfoam_files {
 	my ($dir, $ranks) = @_;
+	$ENV{WM_PROJECT_DIR} //= "/usr/share/openfoam"; # where its programs find their settings
 	my $case = '/usr/share/doc/openfoam-examples/examples/incompressible/icoFoam/cavity/cavity';
 	my %file = map { ($_ => slurp("$case/$_") || die "openfoam-examples is not installed\n") } qw(0/U 0/p constant/transportProperties
 		system/blockMeshDict system/controlDict system/fvSchemes system/fvSolution);
