@@ -19,7 +19,7 @@
 #define COMMENT_AT_MAX	 160
 #define COMMENT_VARS_MAX 128
 #define COMMENT_NO_TASK	 UINT32_MAX
-#define COMMENT_GROUPS_MAX  61 /* predictor/store/groups.h */
+#define COMMENT_GROUPS_MAX  85 /* predictor/store/groups.h */
 #define COMMENT_SIMILAR_MAX 64
 
 enum job_act {

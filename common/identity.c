@@ -707,8 +707,8 @@ static void keep_own(struct identity *id, const struct identity_layout *l, doubl
 	id->n_vars = IDENTITY_OWN_VARS;
 }
 
-/* Write the kin from the family state, which has no layout yet and is used further. fingerprint may be NULL. */
-static void write_kin(struct hasher *h, const char *fingerprint, const struct printed *p)
+/* Copy the family state, which is used further. */
+static struct feed *fork_family(struct hasher *h)
 {
 	struct feed *f = &h->kin;
 
@@ -716,6 +716,31 @@ static void write_kin(struct hasher *h, const char *fingerprint, const struct pr
 	f->keep = NULL;
 	f->n = h->family.n;
 	memcpy(f->pending, h->family.pending, f->n);
+	return f;
+}
+
+/* Called when script and arguments are hashed, and nothing else. */
+static void write_text(struct hasher *h)
+{
+	struct feed *f = fork_family(h);
+
+	feed_flush(f);
+	h->id->pattern = XXH3_64bits_digest(&f->state);
+	for (unsigned i = IDENTITY_OWN_VARS; i < h->id->n_vars; i++) {
+		uint64_t bits;
+
+		memcpy(&bits, &h->id->vars[i], sizeof(bits));
+		hash_length(f, bits);
+	}
+	feed_flush(f);
+	h->id->text = XXH3_64bits_digest(&f->state);
+}
+
+/* Write the kin from the family state, which has no layout yet. fingerprint may be NULL. */
+static void write_kin(struct hasher *h, const char *fingerprint, const struct printed *p)
+{
+	struct feed *f = fork_family(h);
+
 	if (fingerprint && p->like)
 		feed_add(f, p->like, 32);
 	else if (fingerprint)
@@ -747,6 +772,7 @@ static void compute_identity(struct identity_room *room, struct hasher *h, const
 	}
 	hash_script_kept(room, h, in->script ? in->script : "");
 	hash_number(h, 0); /* marks the end of the script's lines */
+	write_text(h);
 	if (print) {
 		/* The fingerprint covers input files, which may differ within a family: it counts in the exact
 		 * key only. */

@@ -10,13 +10,17 @@
 #include "plugin/decide_internal.h"
 
 #define TELL_RATIO 20	/* between the bounds: a wider interval says "minutes or hours" */
-#define TELL_RUNS  3	/* with fewer runs the interval is a guess */
+#define TELL_RUNS  3	/* with fewer runs the interval is a guess; one run of the very same script is told */
 #define TELL_S	   60	/* nobody plans with less than a minute */
 #define TELL_MODE  0.25 /* share of the last runs from which a second kind of end is worth a word */
 
 static const char *const alike[LADDER_RUNGS] = {
-    [LADDER_COMMAND] = "with the same command", [LADDER_NAME] = "with the same name",
-    [LADDER_SHAPE] = "of the same size",	[LADDER_USER] = "of yours",
+    [LADDER_SCRIPT] = "of the same script",
+    [LADDER_COMMAND] = "with the same command",
+    [LADDER_NUMBERS] = "of this script with other numbers",
+    [LADDER_NAME] = "with the same name",
+    [LADDER_SHAPE] = "of the same size",
+    [LADDER_USER] = "of yours",
     [LADDER_ACCOUNT] = "of the same account",
 };
 
@@ -26,7 +30,7 @@ static void say_similar(struct deciding *d, const struct ladder_estimate *e)
 	struct decision *out = d->out;
 	size_t tail = strlen(OPT_OUT);
 
-	if (e->runs < TELL_RUNS || e->mean_s < TELL_S || e->hi_s > TELL_RATIO * e->lo_s)
+	if (e->runs < (e->rung == LADDER_SCRIPT ? 1 : TELL_RUNS) || e->mean_s < TELL_S || e->hi_s > TELL_RATIO * e->lo_s)
 		return;
 	/* the way to opt out stays the end of the message */
 	end = out->message + strlen(out->message);
@@ -55,6 +59,8 @@ static bool groups_find(const struct deciding *d, struct group_ids *ids)
 	    .work_dir = in->work_dir,
 	    .account = in->account,
 	    .partition = d->placed ? d->out->partition : d->partitions[0],
+	    .text = in->script && !in->invented ? d->out->id.text : 0,
+	    .pattern = in->script && !in->invented ? d->out->id.pattern : 0,
 	};
 
 	if (in->het || (!d->placed && d->n_partitions != 1))

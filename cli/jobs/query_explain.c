@@ -103,7 +103,8 @@ static void explain_known_by(const json_t *job)
 /* What runs that resemble the job took, if nothing else was known when it was submitted. */
 static void explain_similar(const json_t *similar)
 {
-	static const char *const source[][2] = {{"command", "with the same command"}, {"name", "with the same name"},
+	static const char *const source[][2] = {{"script", "of the same script"}, {"command", "with the same command"},
+						{"numbers", "of this script with other numbers"}, {"name", "with the same name"},
 						{"shape", "of the same size"}, {"user", "of the same user"},
 						{"account", "of the same account"}};
 	char mean[DURATION_TEXT_MAX], lo[DURATION_TEXT_MAX], hi[DURATION_TEXT_MAX];

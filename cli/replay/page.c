@@ -120,13 +120,20 @@ static void plans_draw(FILE *out, const struct replay *r, bool slowdown)
 
 static void sources_draw(FILE *out, const struct replay *r)
 {
-	svg_begin(out, "sources", WIDTH, TOP + ROW * SOURCES, "Where estimates come from", "Share of the jobs by source. The table below has the figures.");
+	unsigned row = 0;
+
+	for (unsigned i = 0; i < SOURCES; i++)
+		row += r->source[i].jobs != 0;
+	svg_begin(out, "sources", WIDTH, TOP + ROW * row, "Where estimates come from", "Share of the jobs by source. The table below has the figures.");
+	row = 0;
 	for (unsigned i = 0; i < SOURCES; i++) {
 		double part = share(r->source[i].jobs, r->counted);
 		char value[32];
 
+		if (!r->source[i].jobs)
+			continue;
 		snprintf(value, sizeof(value), "%.1f %%", 100 * part);
-		bar_put(out, TOP + ROW * i, source_title((enum plan_source)i), part, i == SOURCE_NONE ? "asked" : i < SOURCE_SIMILAR ? "used" : "set", value);
+		bar_put(out, TOP + ROW * row++, source_title((enum plan_source)i), part, i == SOURCE_NONE ? "asked" : i < SOURCE_SIMILAR ? "used" : "set", value);
 	}
 	svg_end(out, NULL);
 }
@@ -167,7 +174,8 @@ static void sources_put(FILE *out, const struct replay *r)
 
 	page_table_begin(out, "Estimates", "Errors of jobs that ended by themselves. Width: upper bound / lower bound, median.", headings);
 	for (unsigned i = 0; i < SOURCES; i++)
-		source_row(out, source_title((enum plan_source)i), &r->source[i], r->counted);
+		if (r->source[i].jobs)
+			source_row(out, source_title((enum plan_source)i), &r->source[i], r->counted);
 	page_table_end(out);
 }
 

@@ -390,6 +390,7 @@ static int job_decide(struct planner *p, size_t job, int64_t now, struct decisio
 	const struct decide_input in = {
 		.uid = j->uid,
 		.script = p->conf.by == PLAN_SIMILAR ? NULL : script_of(p, j->program),
+		.invented = true,
 		.work_dir = j->work_dir,
 		.name = j->name,
 		.command = j->command,

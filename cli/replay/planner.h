@@ -27,7 +27,7 @@ enum plan_by {
 enum plan_source {
 	SOURCE_RUNS,  /* runs of the same program */
 	SOURCE_MODEL, /* runs of the program with other numbers */
-	SOURCE_SIMILAR, /* the rung LADDER_COMMAND; the other rungs follow */
+	SOURCE_SIMILAR, /* the first rung; the other rungs follow */
 	SOURCE_NONE = SOURCE_SIMILAR + LADDER_RUNGS,
 	SOURCES
 };

@@ -21,14 +21,16 @@
 
 /* The narrowest first. */
 enum ladder_rung {
+	LADDER_SCRIPT,	/* same user, script and arguments, in any directory */
 	LADDER_COMMAND, /* same user, command line, directory */
+	LADDER_NUMBERS, /* same user; script and arguments differ in numbers */
 	LADDER_NAME,	/* same user, job name, directory */
 	LADDER_SHAPE,	/* same user, nodes, requested time */
 	LADDER_USER,
 	LADDER_ACCOUNT,
 	LADDER_RUNGS
 };
-const char *ladder_rung_name(enum ladder_rung rung); /* command, name, shape, user, account */
+const char *ladder_rung_name(enum ladder_rung rung); /* script, command, numbers, name, ... */
 
 #define LADDER_RUNS    16  /* runs that a group keeps: see doc/evaluation/benefit.md */
 #define LADDER_EARLY_S 180 /* a failure before this time is a failure at the start: a wrong path, a missing file */

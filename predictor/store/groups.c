@@ -13,7 +13,7 @@
 #define ID_DIGITS 12
 #define ID_MASK	  ((UINT64_C(1) << 4 * ID_DIGITS) - 1)
 
-_Static_assert(LADDER_RUNGS == 5, "Q_GROUPS_GET has a place for each rung");
+_Static_assert(LADDER_RUNGS == 7, "Q_GROUPS_GET has a place for each rung");
 _Static_assert(COMMENT_GROUPS_MAX == LADDER_RUNGS * ID_DIGITS + 1, "a group id for each rung");
 _Static_assert(sizeof(struct ladder_group) == 4 * sizeof(uint16_t) + (LADDER_RUNS + 2) * sizeof(float), "no padding");
 
@@ -45,6 +45,13 @@ static uint64_t id_of(enum ladder_rung rung, const struct group_job *job, const 
 	return id ? id : 1;
 }
 
+static uint64_t script_id_of(enum ladder_rung rung, const struct group_job *job, uint64_t hash)
+{
+	const uint32_t halves[2] = {(uint32_t)hash, (uint32_t)(hash >> 32)};
+
+	return hash ? id_of(rung, job, halves, NULL, NULL) : 0;
+}
+
 static bool given(const char *text)
 {
 	return text && *text;
@@ -58,6 +65,8 @@ void group_ids_of(const struct group_job *job, struct group_ids *ids)
 	memset(ids, 0, sizeof(*ids));
 	if (!given(job->partition))
 		return;
+	ids->id[LADDER_SCRIPT] = script_id_of(LADDER_SCRIPT, job, job->text);
+	ids->id[LADDER_NUMBERS] = script_id_of(LADDER_NUMBERS, job, job->pattern);
 	if (given(job->command))
 		ids->id[LADDER_COMMAND] = id_of(LADDER_COMMAND, job, none, job->command, job->work_dir);
 	if (given(job->name))

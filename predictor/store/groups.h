@@ -15,6 +15,7 @@ struct group_job {
 	uint32_t uid, nodes;
 	uint32_t limit_min; /* the user's request; DURATION_UNSET */
 	const char *partition, *command, *name, *work_dir, *account;
+	uint64_t text, pattern; /* of the identity (common/identity.h); 0: the script is not known */
 };
 /* By rung; 0: the job has no group there. 48 bits each, since they are written into each job's comment. */
 struct group_ids {

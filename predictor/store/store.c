@@ -111,7 +111,7 @@ static const char *const queries[Q_N] = {
 		   " end_state = 'TIMEOUT' FROM runs WHERE (?1 < 0 OR uid = ?1) AND (?2 IS NULL OR key = ?2)"
 		   " AND submit_time >= ?3 AND pred_s > 0 AND elapsed_s > 0 AND candidate = pred_candidate"
 		   " AND end_state IN ('COMPLETED', 'TIMEOUT') ORDER BY candidate",
-    [Q_GROUPS_GET] = "SELECT id, data FROM groups WHERE id IN (?1, ?2, ?3, ?4, ?5)",
+    [Q_GROUPS_GET] = "SELECT id, data FROM groups WHERE id IN (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [Q_GROUP_GET] = "SELECT data FROM groups WHERE id = ?1",
     [Q_GROUP_PUT] = "INSERT OR REPLACE INTO groups VALUES(?1, ?2, ?3, ?4)",
     [Q_TRIAL_PUT] = "INSERT OR REPLACE INTO trials VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",

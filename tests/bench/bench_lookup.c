@@ -358,7 +358,8 @@ static void fill_groups(struct store *writer)
 	for (uint32_t i = 0; i < GROUPS_FILLED; i++) {
 		struct group_run run = {UID + i % (GROUPS_FILLED / 32), "COMPLETED", 500 + i % 100, NOW};
 		struct group_job job = {.uid = run.uid, .nodes = 2, .limit_min = 120, .partition = "fast", .command = in.command,
-					.name = in.name, .work_dir = in.work_dir, .account = in.account};
+					.name = in.name, .work_dir = in.work_dir, .account = in.account,
+					.text = i + 1, .pattern = i / 4 + 1};
 		struct group_ids ids;
 
 		group_ids_of(&job, &ids);

@@ -256,6 +256,37 @@ static void test_workflow_tools(void **state)
 	}
 }
 
+/* Text and pattern are known without files, directory and layout: as the accounting knows a job. */
+static void test_text(void **state)
+{
+	struct identity_input a = base(SH "srun ./a -n 4 /w/tmpx8_w2k1q/in\n"), b = a;
+	struct identity x = of(&a), y;
+	char eight[] = "8", *args[] = {eight};
+
+	(void)state;
+	b.script = SH "#SBATCH -N 7\n# a comment\nsrun ./a -n 4 /w/tmpaaaaaaaa/in\n";
+	b.fingerprint = NULL;
+	b.work_dir = "/elsewhere";
+	b.layout.nodes_min = 7;
+	y = of(&b);
+	assert_true(x.text == y.text && x.pattern == y.pattern && x.text != x.pattern);
+	b.script = SH "srun ./a -n 5 /w/tmpx8_w2k1q/in\n"; /* another number */
+	y = of(&b);
+	assert_true(x.text != y.text && x.pattern == y.pattern);
+	b.script = SH "srun ./b -n 4 /w/tmpx8_w2k1q/in\n"; /* another word */
+	y = of(&b);
+	assert_true(x.text != y.text && x.pattern != y.pattern);
+	b = a;
+	b.args = args;
+	b.n_args = 1;
+	y = of(&b);
+	assert_true(x.text != y.text && x.pattern != y.pattern);
+	b = a;
+	b.uid++;
+	y = of(&b);
+	assert_true(x.text != y.text && x.pattern != y.pattern);
+}
+
 static void test_fingerprint(void **state)
 {
 	struct identity_input a = base(SH "srun ./a\n"), b = a;
@@ -527,7 +558,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_normalise_same), cmocka_unit_test(test_normalise_different),
-	    cmocka_unit_test(test_what_counts),	   cmocka_unit_test(test_fingerprint), cmocka_unit_test(test_made_up_names),
+	    cmocka_unit_test(test_what_counts),	   cmocka_unit_test(test_fingerprint), cmocka_unit_test(test_text), cmocka_unit_test(test_made_up_names),
 	    cmocka_unit_test(test_workflow_tools),
 	    cmocka_unit_test(test_numbers), cmocka_unit_test(test_layout), cmocka_unit_test(test_bulk),	   cmocka_unit_test(test_many_numbers),
 	    cmocka_unit_test(test_known_values),   cmocka_unit_test(test_odd_scripts),

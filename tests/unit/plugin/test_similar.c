@@ -58,11 +58,31 @@ static void test_told(void **state)
 	assert_int_equal(strncmp(c.similar, "command/600/", 12), 0);
 	assert_int_equal(group_ids_parse(c.groups, &ids), 0);
 	assert_true(ids.id[LADDER_COMMAND] && ids.id[LADDER_NAME] && !ids.id[LADDER_ACCOUNT]);
+	assert_true(ids.id[LADDER_SCRIPT] && ids.id[LADDER_NUMBERS]);
 	/* the same run in the same second: no second mark */
 	d = run();
 	assert_int_equal(d.act, ACT_OBSERVE);
 	assert_non_null(strstr(
 	    d.message, "precedent: the first run of this job is being traced, no prediction yet; similar runs "));
+}
+
+/* One run of the same script is enough to be told. A script that stands for an unknown one names no groups. */
+static void test_same_script(void **state)
+{
+	struct decision d = decided(LADDER_SCRIPT, 600, 1);
+	struct group_ids ids;
+
+	(void)state;
+	assert_non_null(strstr(d.message, "; similar runs (of the same script) took 00:10:00 (00:0"));
+	assert_int_equal(strncmp(d.comment.similar, "script/600/", 11), 0);
+	d = decided(LADDER_NUMBERS, 600, 2);
+	assert_null(strstr(d.message, "similar"));
+	d = decided(LADDER_NUMBERS, 600, 3);
+	assert_non_null(strstr(d.message, "; similar runs (of this script with other numbers) took 00:10:00 (00:0"));
+	w.in.invented = true;
+	d = run();
+	assert_int_equal(group_ids_parse(d.comment.groups, &ids), 0);
+	assert_true(!ids.id[LADDER_SCRIPT] && !ids.id[LADDER_NUMBERS] && ids.id[LADDER_COMMAND]);
 }
 
 static void test_untold(void **state)
@@ -160,8 +180,8 @@ static void test_answer(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(test_told), T(test_untold), T(test_modes), T(test_others_first),
-					   T(test_answer)};
+	const struct CMUnitTest tests[] = {T(test_told), T(test_same_script), T(test_untold), T(test_modes),
+					   T(test_others_first), T(test_answer)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);

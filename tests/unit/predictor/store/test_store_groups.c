@@ -14,7 +14,9 @@ static const struct group_job job = {.uid = 1000,
 				     .command = "sbatch job.sh 4",
 				     .name = "melt",
 				     .work_dir = "/home/ann",
-				     .account = "physics"};
+				     .account = "physics",
+				     .text = 0x123456789abcdef0,
+				     .pattern = 0xfedcba9876543210};
 
 /* The rungs on which both jobs are in one group, as bits. */
 static unsigned shared(const struct group_job *a, const struct group_job *b)
@@ -41,11 +43,18 @@ static void test_ids(void **state)
 	other.command = "sbatch job.sh 5";
 	assert_int_equal(shared(&job, &other), ALL & ~ON(COMMAND));
 	other.name = "meltdown";
-	assert_int_equal(shared(&job, &other), ON(SHAPE) | ON(USER) | ON(ACCOUNT));
-	other.nodes = 3;
-	assert_int_equal(shared(&job, &other), ON(USER) | ON(ACCOUNT));
+	assert_int_equal(shared(&job, &other), ALL & ~(ON(COMMAND) | ON(NAME)));
+	other.nodes = 3; /* the same script may run on more nodes */
+	assert_int_equal(shared(&job, &other), ALL & ~(ON(COMMAND) | ON(NAME) | ON(SHAPE)));
 	other.uid = 1001;
 	assert_int_equal(shared(&job, &other), ON(ACCOUNT));
+	other = job;
+	other.text ^= UINT64_C(1) << 63; /* other numbers */
+	assert_int_equal(shared(&job, &other), ALL & ~ON(SCRIPT));
+	other.pattern = 0; /* the script is not known */
+	assert_int_equal(shared(&job, &other), ALL & ~(ON(SCRIPT) | ON(NUMBERS)));
+	other.pattern = job.text; /* hashes of the two rungs are not mixed up */
+	assert_int_equal(shared(&job, &other), ALL & ~(ON(SCRIPT) | ON(NUMBERS)));
 	other = job;
 	other.work_dir = "/home/ann/b";
 	assert_int_equal(shared(&job, &other), ALL & ~(ON(COMMAND) | ON(NAME)));

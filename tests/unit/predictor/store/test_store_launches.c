@@ -184,7 +184,7 @@ static void test_kinds(void **state)
 static void test_rows_of_another_length(void **state)
 {
 	struct store *s = opened(STORE_WRITE);
-	const struct group_ids ids = {.id = {5, 6, 7, 8, 9}};
+	const struct group_ids ids = {.id = {5, 6, 7, 8, 9, 10, 11}};
 	const struct group_run run = {1000, "COMPLETED", 60, NOW};
 	struct ladder_group g[LADDER_RUNGS];
 	struct found b;
