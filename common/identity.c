@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "common/identity.h"
+#include "common/identity_print.h"
 #include "common/made_up.h"
 
 #define NUMBER_MARK "\001#"
@@ -645,57 +646,6 @@ static void hash_layout(struct feed *f, const struct identity_layout *l)
 	hash_length(f, l->cpus_min);
 }
 
-/* Are the n bytes lower-case hex digits? */
-static inline bool is_hex(const char *s, size_t n)
-{
-	bool other = false;
-
-	/* Without an early exit, the compiler vectorises the loop. */
-	for (size_t i = 0; i < n; i++)
-		other |= !is_digit(s[i]) & ((unsigned char)(s[i] - 'a') > 5);
-	return !other;
-}
-
-/* Parts of a fingerprint. len: length of the part without bulk data. like: 32 hex digits, bytes: size of bulk
- * data; "" and 0 without bulk data files. */
-struct printed {
-	size_t len;
-	const char *like;
-	double bytes;
-};
-
-#define PRINT_FILES_AT 36 /* length of "v1:<32 hex>:" */
-
-static bool fingerprint_read(const char *f, struct printed *out)
-{
-	size_t n;
-
-	if (!f || strncmp(f, "v1:", 3) || strnlen(f, PRINT_FILES_AT) < PRINT_FILES_AT || !is_hex(f + 3, 32) || f[35] != ':')
-		return false;
-	n = strspn(f + PRINT_FILES_AT, "0123456789");
-	*out = (struct printed){.len = PRINT_FILES_AT + n};
-	if (n < 1 || n > 9)
-		return false;
-	f += out->len;
-	if (!*f)
-		return true;
-	if (*f != ':' || strnlen(f, 34) < 34 || !is_hex(f + 1, 32) || f[33] != ':')
-		return false;
-	out->like = f + 1;
-	n = strspn(f + 34, "0123456789");
-	if (n < 1 || n > 20 || f[34 + n])
-		return false;
-	out->bytes = strtod(f + 34, NULL);
-	return true;
-}
-
-bool identity_fingerprint_valid(const char *fingerprint)
-{
-	struct printed p;
-
-	return fingerprint_read(fingerprint, &p);
-}
-
 static void keep_own(struct identity *id, const struct identity_layout *l, double bytes)
 {
 	double nodes = l->nodes_min ? l->nodes_min : 1;
@@ -737,7 +687,7 @@ static void write_text(struct hasher *h)
 }
 
 /* Write the kin from the family state, which has no layout yet. fingerprint may be NULL. */
-static void write_kin(struct hasher *h, const char *fingerprint, const struct printed *p)
+static void write_kin(struct hasher *h, const char *fingerprint, const struct identity_print *p)
 {
 	struct feed *f = fork_family(h);
 
@@ -752,8 +702,8 @@ static void compute_identity(struct identity_room *room, struct hasher *h, const
 {
 	static const char version[] = "precedent-identity-1";
 	const char *dir = in->work_dir ? in->work_dir : "";
-	struct printed p = {0};
-	const char *print = fingerprint_read(in->fingerprint, &p) ? in->fingerprint : NULL;
+	struct identity_print p = {0};
+	const char *print = identity_print_read(in->fingerprint, &p) ? in->fingerprint : NULL;
 
 	h->id = out;
 	h->printed = print != NULL;
@@ -817,9 +767,4 @@ void identity_compute_within(struct identity_room *room, const struct identity_i
 		compute_identity(room, &room->h, in, out);
 	else
 		identity_compute(in, out);
-}
-
-bool identity_key_valid(const char *key)
-{
-	return key && strnlen(key, IDENTITY_KEY_LEN + 1) == IDENTITY_KEY_LEN && is_hex(key, IDENTITY_KEY_LEN);
 }
