@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/trace/import_sacct.h"
+#include "cli/trace/import_scripts.h"
 #include "cli/ui/json_out.h"
 #include "cli/ui/util.h"
 #include "common/conf.h"
@@ -101,7 +102,28 @@ static int become_owner(const struct precedent_conf *conf, struct errbuf *err)
 	return 0;
 }
 
-static void report_print(const struct import_report *r, double seconds)
+/* What is printed of scripts; asked: sacct was asked for them. */
+struct scripts_told {
+	struct scripts_report r;
+	bool asked;
+};
+
+static void scripts_print(const struct scripts_told *s)
+{
+	char n[2][32];
+
+	if (!s->asked || !s->r.wanted)
+		return;
+	if (s->r.none)
+		puts("scripts: the accounting keeps none (AccountingStoreFlags=job_script in slurm.conf)");
+	else
+		printf("scripts of %s jobs are known now\n", cli_thousands(n[0], sizeof(n[0]), s->r.found));
+	if (!s->r.none && s->r.asked < s->r.wanted)
+		printf("no time was left for the scripts of %s older jobs: see --scripts\n",
+		       cli_thousands(n[1], sizeof(n[1]), s->r.wanted - s->r.asked));
+}
+
+static void report_print(const struct import_report *r, const struct scripts_told *scripts, double seconds)
 {
 	char n[8][32], took[32];
 
@@ -109,6 +131,7 @@ static void report_print(const struct import_report *r, double seconds)
 	       cli_seconds(took, sizeof(took), seconds), cli_thousands(n[1], sizeof(n[1]), r->added),
 	       cli_thousands(n[2], sizeof(n[2]), r->jobs - r->added - r->probes - r->unknown));
 	printf("added with a key of Precedent: %s\n", cli_thousands(n[3], sizeof(n[3]), r->with_key));
+	scripts_print(scripts);
 	if (r->probes || r->left_out)
 		printf("left out: %s probe jobs, %s steps and jobs that have not run or not ended\n",
 		       cli_thousands(n[4], sizeof(n[4]), r->probes), cli_thousands(n[5], sizeof(n[5]), r->left_out));
@@ -119,12 +142,18 @@ static void report_print(const struct import_report *r, double seconds)
 		printf("left out: %s lines that could not be read\n", cli_thousands(n[7], sizeof(n[7]), r->bad));
 }
 
-static int report_print_json(const struct import_report *r)
+static int report_print_json(const struct import_report *r, const struct scripts_told *scripts)
 {
-	return cli_print_json(json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "jobs", (json_int_t)r->jobs, "added",
-					(json_int_t)r->added, "with_key", (json_int_t)r->with_key, "probes",
-					(json_int_t)r->probes, "left_out", (json_int_t)r->left_out, "unknown_users",
-					(json_int_t)r->unknown, "bad_lines", (json_int_t)r->bad));
+	json_t *out = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "jobs", (json_int_t)r->jobs, "added",
+				(json_int_t)r->added, "with_key", (json_int_t)r->with_key, "probes", (json_int_t)r->probes,
+				"left_out", (json_int_t)r->left_out, "unknown_users", (json_int_t)r->unknown, "bad_lines",
+				(json_int_t)r->bad);
+
+	if (scripts->asked)
+		json_object_set_new(out, "scripts",
+				    json_pack("{s:I, s:I, s:I}", "wanted", (json_int_t)scripts->r.wanted, "asked",
+					      (json_int_t)scripts->r.asked, "found", (json_int_t)scripts->r.found));
+	return cli_print_json(out);
 }
 
 /* The store as precedentd has left it: an older schema is for precedentd to bring up to date. */
@@ -136,11 +165,34 @@ static int store_take(const struct precedent_conf *conf, struct store **out, str
 	return store_open(conf->store_file, STORE_WRITE | STORE_WAIT, out, err);
 }
 
+/* How the verb was called. */
+struct how {
+	const char *file;
+	double scripts_s;
+	bool json, quiet;
+};
+
+static int import_into(struct import_run *run, FILE *in, const struct how *how, struct import_report *report,
+		       struct scripts_told *scripts, struct errbuf *err)
+{
+	int rc;
+
+	scripts->asked = !how->file && how->scripts_s > 0;
+	if (scripts->asked && !(run->scripts = scripts_create()))
+		return err_set(err, "no memory for scripts");
+	rc = history_import(run, in, how->file ? how->file : "sacct", report, err);
+	if (rc == 0 && scripts->asked)
+		rc = import_scripts(run->scripts, run->store, how->scripts_s, how->quiet, &scripts->r, err);
+	scripts_destroy(run->scripts);
+	return rc;
+}
+
 /* Returns the exit code. */
-static int import_from(FILE *in, const char *file, const struct precedent_conf *conf, bool json, bool quiet)
+static int import_from(FILE *in, const struct how *how, const struct precedent_conf *conf)
 {
 	struct import_run run = {
-	    .conf = conf, .user = user_uid, .bad = tell_bad, .progress = quiet ? NULL : tell_progress, .arg = in};
+	    .conf = conf, .user = user_uid, .bad = tell_bad, .progress = how->quiet ? NULL : tell_progress, .arg = in};
+	struct scripts_told scripts = {{0}, false};
 	struct import_report report;
 	double start = cli_now();
 	struct errbuf err;
@@ -148,21 +200,22 @@ static int import_from(FILE *in, const char *file, const struct precedent_conf *
 
 	if (store_take(conf, &run.store, &err) < 0)
 		return cli_fail("%s", err.text);
-	rc = history_import(&run, in, file ? file : "sacct", &report, &err);
+	rc = import_into(&run, in, how, &report, &scripts, &err);
 	store_close(run.store);
 	if (rc < 0)
 		return cli_fail("%s", err.text);
 	if (report.bad > IMPORT_BAD_TOLD)
 		fprintf(stderr, "precedent: %" PRIu64 " more lines are left out\n", report.bad - IMPORT_BAD_TOLD);
-	if (json)
-		return report_print_json(&report);
-	if (!quiet)
-		report_print(&report, cli_now() - start);
+	if (how->json)
+		return report_print_json(&report, &scripts);
+	if (!how->quiet)
+		report_print(&report, &scripts, cli_now() - start);
 	return 0;
 }
 
-int import_sacct(const char *file, bool json, bool quiet)
+int import_sacct(const char *file, double scripts_s, bool json, bool quiet)
 {
+	const struct how how = {file, scripts_s, json, quiet};
 	struct precedent_conf conf;
 	struct errbuf err;
 	FILE *in;
@@ -174,7 +227,7 @@ int import_sacct(const char *file, bool json, bool quiet)
 	if (!in) {
 		rc = cli_fail("%s: %s", file ? file : "sacct", strerror(errno));
 	} else {
-		rc = import_from(in, file, &conf, json, quiet);
+		rc = import_from(in, &how, &conf);
 		if (input_close(in, file) < 0 && !rc)
 			rc = cli_fail(
 			    "sacct has failed: its own message is above; what it printed before is imported");

@@ -12,9 +12,13 @@
 #include "cli/ui/verbs.h"
 #include "trace/tiles/columns14.h"
 
+/* Seconds for which sacct is asked for scripts; an administrator waits so long at a terminal. */
+#define SCRIPTS_S 60
+
 struct args {
 	struct columns14_options o;
 	const char *out;
+	double scripts_s;
 	bool sacct, stats, json, quiet;
 };
 
@@ -131,7 +135,7 @@ static int run_import(const char *file, struct args *a)
 
 static int import_verb(int argc, char **argv)
 {
-	struct args a = {.o = {.progress = show_progress}};
+	struct args a = {.o = {.progress = show_progress}, .scripts_s = SCRIPTS_S};
 	char **file, *out = NULL;
 	int rc;
 
@@ -143,7 +147,7 @@ static int import_verb(int argc, char **argv)
 		return cli_usage("import", *file ? "one file at a time" : "no file named");
 	if (a.sacct)
 		return a.out || a.stats ? cli_usage("import", "--sacct writes no trace: leave out --output and --stats")
-					: import_sacct(*file, a.json, a.quiet);
+					: import_sacct(*file, a.scripts_s, a.json, a.quiet);
 	if (!a.out && !(a.out = out = default_output(*file)))
 		return cli_fail("no memory");
 	rc = run_import(*file, &a);
@@ -154,6 +158,8 @@ static int import_verb(int argc, char **argv)
 static const char *const formats[] = {"columns14", NULL};
 static const struct verb_option options[] = {
 	{"sacct", 0, NULL, OPT_FLAG(struct args, sacct), .help = "past jobs, as 'sacct --parsable2' printed them to FILE; without FILE sacct is asked"},
+	{"scripts", 0, "SECONDS", OPT_REAL(struct args, scripts_s, 0, 1e6), .wants = "wants seconds, 0 to 1e6",
+	 .help = "how long sacct is asked for the scripts of these jobs, newest first (default 60; 0: no scripts)"},
 	{"format", 0, "NAME", OPT_CALL(check_format, formats), .help = "columns14 (the default, and so far the only one)"},
 	{"output", 'o', "OUT", OPT_TEXT(struct args, out), .help = "the trace (default: FILE's name with .ptrace in this directory)"},
 	{"command", 0, "N=STATE", OPT_CALL(set_command, NULL), .wants = "wants N=wait|work|send|receive|go-on with N below " OPTION_SPELL(COLUMNS14_CODES),
@@ -170,7 +176,7 @@ static const struct verb_option options[] = {
 
 const struct verb verb_import = {
 	"import", "FILE", "read a simulator's trace, or past jobs of the accounting",
-	.forms = {"FILE [--format columns14] [-o OUT] [options]", "--sacct [FILE] [--json] [--quiet]"},
+	.forms = {"FILE [--format columns14] [-o OUT] [options]", "--sacct [FILE] [--scripts SECONDS] [--json] [--quiet]"},
 	.text = "Reads a text trace of 14 columns (time, processor, command, 4 parameters, event, 4 parameters, subproblems, record "
 		"flag) and writes it as a trace file. precedent.1 says how the columns are read.\nWith --sacct, puts past jobs into the "
 		"store of precedentd. This is for administrators.",

@@ -135,6 +135,8 @@ static int groups_add(const struct importing *im, const struct sacct_job *job, c
 
 	if (group_ids_parse(groups, &ids) < 0)
 		group_ids_of(&known, &ids);
+	if (im->run->scripts && !ids.id[LADDER_SCRIPT] && scripts_note(im->run->scripts, job, r->uid, err) < 0)
+		return -1;
 	return store_groups_add(im->run->store, &ids, &run, err);
 }
 

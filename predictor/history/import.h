@@ -8,6 +8,7 @@
 
 #include "common/conf.h"
 #include "predictor/history/sacct.h"
+#include "predictor/history/scripts.h"
 #include "predictor/store/store.h"
 
 #define IMPORT_BAD_TOLD 20 /* bad lines that are told one by one; the others are counted */
@@ -20,6 +21,7 @@ struct import_run {
 	void (*bad)(void *arg, const char *text);      /* a line that was left out */
 	void (*progress)(void *arg, uint64_t records); /* after each transaction; NULL: none */
 	void *arg;
+	struct scripts *scripts; /* takes the added jobs whose groups do not know their script; NULL: none does */
 };
 
 struct import_report {

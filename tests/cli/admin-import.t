@@ -17,7 +17,7 @@ my $make = build_dir() . '/tests/bench/make_history';
 my ($state) = slurp($ENV{PRECEDENT_CONF}) =~ /^StateDir=(.*)$/m;
 my ($bin) = split /:/, $ENV{PATH};
 my $store = "$state/precedent.db";
-my @columns = qw(JobID JobIDRaw UID Partition JobName Submit Start End Elapsed State);
+my @columns = qw(JobID JobIDRaw UID Partition JobName Submit Start End Elapsed State SubmitLine);
 my $submit = time - 1000;
 
 # A table of jobs, each a hash.
@@ -54,7 +54,7 @@ SKIP: {
 	imported('the same again', [2, 0, 2, 0], 'jobs');
 	spew('jobs', slurp('jobs') . "900005|cut\n" . table('|', job(900004)) =~ s/^.*\n//r);
 	$r = imported('one more, and a bad line', [3, 1, 2, 1], 'jobs');
-	like($r->{err}, qr/^precedent: jobs:6: 2 fields instead of 10: the line is left out\n\z/, 'which is named');
+	like($r->{err}, qr/^precedent: jobs:6: 2 fields instead of 11: the line is left out\n\z/, 'which is named');
 	$r = precedent('import', '--sacct', 'jobs');
 	like($r->{out}, qr/^3 jobs read in .*: 0 added, 3 known before\n/, 'for people');
 
@@ -64,6 +64,34 @@ SKIP: {
 	spew('rc', 0);
 	imported('sacct itself', [1, 1, 0, 0]);
 	like(slurp('asked'), qr/^--allusers --allocations --parsable2 --delimiter=\x1f --starttime=\S+ --format=JobID,/, 'is asked for all jobs');
+	# Scripts: sacct is asked again, without a shell, for the jobs that were added.
+	spew("$bin/sacct", slurp("$bin/sacct") =~ s/\n/\ncase "\$1" in --batch-script) echo "\$@" >> scripts-asked; cat scripts; exit;; esac\n/r);
+	sub script_of { return "Batch Script for $_[0]\n" . '-' x 80 . "\n$_[1]\n" }
+	my %by = (SubmitLine => 'sbatch $(touch here) job.sh');
+	spew('answer', table("\x1f", job(900010, %by), job(900011, %by), job(900012, UID => 1001, %by), job(900013, SubmitLine => 'srun ./a')));
+	spew('scripts', script_of(900012, "#!/bin/sh\n") . script_of(900010, "#!/bin/sh\nsrun ./a\n") . script_of(900011, 'NONE'));
+	spew('scripts-asked', '');
+	$r = precedent('import', '--sacct');
+	is($r->{rc}, 0, 'scripts: it succeeds') or diag $r->{err};
+	like($r->{out}, qr/^scripts of 2 jobs are known now$/m, '... and says how many it has found');
+	is(slurp('scripts-asked'), "--batch-script --jobs 900012\n--batch-script --jobs 900011,900010\n", 'sacct is asked for the jobs of one user at a time');
+	ok(!-e 'here', '... and no command of a user is run');
+	spew('scripts-asked', '');
+	$r = precedent('import', '--sacct');
+	is(slurp('scripts-asked'), '', 'jobs that are known are not asked for again');
+	spew('answer', table("\x1f", job(900014, %by)));
+	is(precedent('import', '--sacct', '--scripts', 0)->{rc} . slurp('scripts-asked'), '0', '--scripts 0 asks for none');
+	spew('answer', table("\x1f", job(900015, %by)));
+	spew('scripts', script_of(900015, 'NONE'));
+	like(precedent('import', '--sacct')->{out}, qr/^scripts: the accounting keeps none \(AccountingStoreFlags=job_script in slurm\.conf\)$/m,
+		'an accounting without scripts is named');
+	is(precedent('import', '--sacct', '--scripts', 'x')->{rc}, 2, '--scripts wants seconds');
+	spew("$bin/sacct", slurp("$bin/sacct") =~ s/cat scripts; exit;;/exit 3;;/r);
+	spew('answer', table("\x1f", job(900016, %by)));
+	$r = precedent('import', '--sacct');
+	is($r->{rc}, 1, 'sacct fails with scripts');
+	like($r->{err}, qr/^precedent: sacct has printed no scripts/, '... says so');
+
 	spew('rc', 1);
 	$r = precedent('import', '--sacct');
 	is($r->{rc}, 1, 'sacct has failed');

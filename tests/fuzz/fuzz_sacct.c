@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Fuzzes the reader of sacct's output. A job that is read has an id, an end behind its start and an honest state. A stream of such
- * jobs can be simulated.
+ * jobs can be simulated. Of the same bytes as scripts, none is longer than all, and none contains a NUL.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/history/sacct.h"
+#include "predictor/history/scripts.h"
 #include "predictor/replay/stream.h"
 
 #define JOBS_MAX  200	/* larger streams and machines take the fuzzer too long */
@@ -39,6 +39,27 @@ static void stream_check(FILE *in)
 	stream_free(&s);
 }
 
+static void script_check(void *arg, size_t id, const char *text, size_t len)
+{
+	size_t *left = arg;
+
+	if (id > 2 || !len || len > *left || strlen(text) != len)
+		abort();
+	*left -= len; /* scripts do not overlap */
+}
+
+static void scripts_check(const uint8_t *data, size_t size)
+{
+	char ids[][SCRIPTS_ID_MAX] = {"1", "17", "4_0"}, *text = malloc(size + 1);
+	size_t left = size;
+
+	if (!text)
+		return;
+	memcpy(text, data, size);
+	scripts_split(text, size, ids, 3, script_check, &left);
+	free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	FILE *in = size ? fmemopen((void *)(uintptr_t)data, size, "r") : NULL;
@@ -50,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!in)
 		return 0;
+	scripts_check(data, size);
 	r = sacct_reader_create(in, "fuzz", &err);
 	while (r && (rc = sacct_read(r, &job, &err))) {
 		if (++records > size) /* each record takes a byte at least */
