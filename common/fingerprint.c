@@ -332,7 +332,8 @@ static int multi_word(const char *text, void *arg)
 	return took_too_long(m->c);
 }
 
-/* The words of the file of srun --multi-prog. They name the programs. */
+/* The words of the file of srun --multi-prog. They name the programs. The file itself counts by content, so words
+ * behind MULTI_PROG_WORDS_MAX count by their text. */
 static void add_multi_prog(struct collector *c, const char *dir, const char *name)
 {
 	char *path = path_normal(dir, name);

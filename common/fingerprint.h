@@ -4,7 +4,7 @@
  * by build id, other files by size and content. Names, times and owners do not count, so a copy of a job elsewhere
  * has the same fingerprint.
  *
- * The words in the file of srun --multi-prog count as words of the script.
+ * The words in the file of srun --multi-prog count as words of the script, within the bound of multi_prog.h.
  *
  * Files that the job writes are left out, as far as the script shows them:
  * - targets of redirections, of -o/--output/-log, and of #SBATCH --output;

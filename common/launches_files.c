@@ -176,6 +176,8 @@ int launches_multi_prog(struct launches *l, const char *dir, const char *name)
 	/* Whoever writes into a pipe would notice that it is opened. */
 	int rc = path && stat(path, &st) == 0 && S_ISREG(st.st_mode) ? multi_prog_each(path, multi_word, &m) : -1;
 	free(path);
+	if (rc == MULTI_PROG_MORE)
+		return err_set(l->why, "%.200s: names more than %d programs and arguments", name, MULTI_PROG_WORDS_MAX);
 	return rc < 0 ? unreadable(l, name) : rc ? -1 : 0;
 }
 

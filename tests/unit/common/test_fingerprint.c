@@ -197,6 +197,42 @@ static void test_multi_prog(void **state)
 	remove_file("worker");
 }
 
+/* A file with more words than are looked up: programs come first, then the arguments of the first lines. */
+static void test_multi_prog_large(void **state)
+{
+	static const char SCRIPT[] = "#!/bin/sh\nsrun --multi-prog multi.conf\n";
+	static char text[65536];
+	char before[FINGERPRINT_LEN];
+	size_t n = 0;
+	(void)state;
+	for (int i = 0; i < 2500; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%d ./%s input%d\n", i, i < 2499 ? "worker" : "last", i);
+	write_text("multi.conf", text);
+	write_text("input0", "a");
+	write_text("input2498", "a");
+	copy_file("/bin/true", "worker");
+	copy_file("/bin/true", "last");
+	assert_int_equal(files_of(SCRIPT), 4); /* multi.conf, worker, last, input0 */
+	snprintf(before, sizeof(before), "%s", of(SCRIPT));
+	write_text("input2498", "b");
+	assert_string_equal(of(SCRIPT), before); /* beyond the bound */
+	write_text("input0", "b");
+	assert_string_not_equal(of(SCRIPT), before);
+	write_text("input0", "a");
+	copy_file("/bin/false", "last");
+	assert_string_not_equal(of(SCRIPT), before);
+	copy_file("/bin/true", "last");
+	assert_string_equal(of(SCRIPT), before);
+	memcpy(strstr(text, "input2498"), "input2497", 9); /* the text counts as a whole */
+	write_text("multi.conf", text);
+	assert_string_not_equal(of(SCRIPT), before);
+	remove_file("multi.conf");
+	remove_file("input0");
+	remove_file("input2498");
+	remove_file("worker");
+	remove_file("last");
+}
+
 static void test_slurm_files(void **state)
 {
 	static const char SCRIPT[] = "mpirun ./app in.dat job.out job.err\n";
@@ -409,7 +445,7 @@ int main(void)
 		cmocka_unit_test(test_slurm_files),	  cmocka_unit_test(test_bulk), cmocka_unit_test(test_programs_by_build_id),
 		cmocka_unit_test(test_damaged_programs),  cmocka_unit_test(test_work_directory),
 		cmocka_unit_test(test_arguments),	  cmocka_unit_test(test_what_is_no_file),
-		cmocka_unit_test(test_large_files), cmocka_unit_test(test_multi_prog),
+		cmocka_unit_test(test_large_files), cmocka_unit_test(test_multi_prog), cmocka_unit_test(test_multi_prog_large),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, setup, teardown);

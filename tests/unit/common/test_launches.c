@@ -409,6 +409,28 @@ static void test_multi_prog(void **state)
 	assert_string_not_equal(of("other", SCRIPT), first);
 }
 
+/* Many lines of the same words are no matter. With more words than are looked up, an input may be missed. */
+static void test_multi_prog_large(void **state)
+{
+	static const char SCRIPT[] = "#!/bin/sh\nsrun --multi-prog large.conf\n";
+	static char lines[65536];
+	char out[LAUNCHES_LEN];
+	struct errbuf why;
+	struct fingerprint_job job = {.script = SCRIPT, .script_len = sizeof(SCRIPT) - 1, .work_dir = in("here"), .lookup = lookup};
+	size_t n = 0;
+	(void)state;
+	for (int i = 0; i < 2000; i++)
+		n += (size_t)snprintf(lines + n, sizeof(lines) - n, "%d ./prog in.dat %d\n", i, i % 255 + 10);
+	text("here", "large.conf", lines);
+	assert_int_equal(launches_of(&job, out, &why), -1); /* 2 and 255 */
+	assert_string_equal(why.text, "large.conf: names more than 256 programs and arguments");
+	for (char *p = lines; (p = strstr(p, "in.dat 264\n")); p++)
+		memcpy(p, "in.dat 10 \n", 11);
+	text("here", "large.conf", lines);
+	assert_int_equal(launches_of(&job, out, &why), 0);
+	assert_int_equal(unlink(in("here/large.conf")), 0);
+}
+
 /* A pipe is not opened: who writes into it finds no reader. */
 static void test_multi_prog_is_a_pipe(void **state)
 {
@@ -456,9 +478,12 @@ static void test_no_time_is_left(void **state)
 	assert_int_equal(launches_of(&job, out, &why), -1);
 	assert_string_equal(why.text, "reading the files took longer than 200 ms");
 	assert_in_range(slow_asked, 1, 5);
-	/* the same in the file of srun --multi-prog */
+	/* the same in the file of srun --multi-prog, where a word counts once */
 	slow_asked = 0;
-	text("here", "long.conf", script + 10);
+	strcpy(script, "0 ./prog in.dat");
+	for (int i = 0; i < 200; i++)
+		snprintf(script + strlen(script), 16, " word%d", i);
+	text("here", "long.conf", script);
 	job.script = "#!/bin/sh\nsrun --multi-prog long.conf";
 	job.script_len = strlen(job.script);
 	assert_int_equal(launches_of(&job, out, &why), -1);
@@ -636,6 +661,7 @@ int main(void)
 	    cmocka_unit_test(test_files_that_are_no_inputs),
 	    cmocka_unit_test(test_folders_of_inputs),
 	    cmocka_unit_test(test_multi_prog),
+	    cmocka_unit_test(test_multi_prog_large),
 	    cmocka_unit_test(test_multi_prog_is_a_pipe),
 	    cmocka_unit_test(test_no_time_is_left),
 	    cmocka_unit_test(test_workflow_tools),
