@@ -20,12 +20,15 @@
 #define XXH_INLINE_ALL /* sbatch then loads no further library */
 #include <xxhash.h>
 
+#include "common/made_up.h"
 #include "common/multi_prog.h"
 #include "common/script_words.h"
 
 #define NOTE_BYTES_MAX   65536
 #define PROGRAM_HEADERS_MAX 128
 #define PATH_LOOKUPS_MAX 512
+#define INNER_MAX	 8	     /* scripts that a script hands to a shell; workflow tools write one */
+#define INNER_BYTES_MAX	 (64 * 1024) /* of each, as much as is normalised of a job script */
 #define WORDS_SLOTS	 1024 /* power of two */
 
 struct path_list {
@@ -43,6 +46,7 @@ struct collector {
 	const struct fingerprint_job *job;
 	struct path_list outputs;
 	struct path_list files; /* in order of their first occurrence, without duplicates */
+	struct path_list inner; /* scripts that were read, as the job script is */
 	size_t lookups;
 	size_t n_words;
 	struct known_word words[WORDS_SLOTS];
@@ -367,7 +371,7 @@ static void script_files(struct collector *c, const struct script_words *w)
 			add_word(c, w->dirs[w->words[i].dir], w->words[i].text);
 }
 
-/* ---- their hash ---- */
+/* ---- scripts within the script ---- */
 
 static bool read_at(int fd, void *buf, size_t len, uint64_t at)
 {
@@ -384,6 +388,81 @@ static bool read_at(int fd, void *buf, size_t len, uint64_t at)
 	}
 	return true;
 }
+
+/* The file that a shell is handed in this command, words[0..n); NULL: none, or it is not known. */
+static const struct script_word *inner_script(const struct script_word *words, size_t n)
+{
+	static const char *const shells[] = {"bash", "dash", "sh"};
+	size_t i = 0;
+	while (i < n && !(words[i].flags & SCRIPT_WORD_HEAD))
+		i++;
+	if (i == n || !WORD_LISTED(path_base(words[i].text), shells))
+		return NULL;
+	for (i++; i < n && words[i].text[0] == '-'; i++) {
+		if (words[i].text[1] == '-' || strpbrk(words[i].text, "cs"))
+			return NULL; /* a long option may have a value; commands and standard input are no file */
+		i += strchr(words[i].text, 'o') != NULL; /* -o pipefail */
+	}
+	return i < n && !(words[i].flags & (SCRIPT_WORD_OPAQUE | SCRIPT_WORD_OUTPUT)) ? &words[i] : NULL;
+}
+
+/* Returns the text, or NULL. The caller frees it. */
+static char *inner_read(const char *path, size_t *len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	char *text = NULL;
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= INNER_BYTES_MAX &&
+	    (text = malloc((size_t)st.st_size + 1))) {
+		*len = (size_t)st.st_size;
+		if (!read_at(fd, text, *len, 0)) {
+			free(text);
+			text = NULL;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return text;
+}
+
+/* The files that an inner script names, as those that the job script names. Its arguments and a further script within
+ * are not followed. */
+static void add_inner(struct collector *c, const char *dir, const char *name)
+{
+	char *path = path_normal(dir, name), *text = NULL;
+	struct script_context ctx = {.work_dir = dir, .submit_dir = c->job->submit_dir ? c->job->submit_dir : c->job->work_dir,
+				     .lookup = c->job->lookup};
+	struct script_words w;
+	size_t len;
+	if (!path || c->inner.n == INNER_MAX || has_path(&c->inner, path) || !is_regular(path, false) ||
+	    !(text = inner_read(path, &len))) {
+		free(path);
+		return;
+	}
+	if (script_words_read(text, len, &ctx, &w) == 0) {
+		script_outputs(c, &w);
+		script_files(c, &w);
+		add_path(c, &c->inner, path);
+		path = NULL;
+	}
+	script_words_free(&w);
+	free(text);
+	free(path);
+}
+
+static void script_inner(struct collector *c, const struct script_words *w)
+{
+	for (size_t i = 0, j; i < w->n && !took_too_long(c); i = j) {
+		const struct script_word *file;
+		for (j = i; j < w->n && w->words[j].command == w->words[i].command; j++)
+			;
+		file = inner_script(w->words + i, j - i);
+		if (file)
+			add_inner(c, w->dirs[file->dir], file->text);
+	}
+}
+
+/* ---- their hash ---- */
 
 /* Find the build id among the notes of one segment. */
 static size_t notes_build_id(int fd, uint64_t at, uint64_t len, uint8_t *id, size_t cap)
@@ -499,6 +578,20 @@ static void hash_bulk(struct collector *c, int fd, uint64_t size)
 	c->bulk_bytes += size;
 }
 
+/* An inner script without the names that a workflow tool made up: the files behind these names count by content.
+ * Returns false if there are none. */
+static bool hash_inner(struct collector *c, int fd, const char *path, uint64_t size)
+{
+	char *text = (char *)c->buffer, *plain = text + INNER_BYTES_MAX;
+	size_t n;
+	if (size > INNER_BYTES_MAX || !has_path(&c->inner, path) || !read_at(fd, text, (size_t)size, 0))
+		return false;
+	n = made_up_hide(text, (size_t)size, plain, 4 * INNER_BYTES_MAX);
+	if (n)
+		hash_piece(c, 'i', plain, n);
+	return n > 0;
+}
+
 static void hash_file(struct collector *c, const char *path)
 {
 	uint8_t id[64];
@@ -516,6 +609,8 @@ static void hash_file(struct collector *c, const char *path)
 		bool data = !id_len && !(st.st_mode & S_IXUSR) && !is_elf(fd);
 		if (id_len)
 			hash_piece(c, 'b', id, id_len);
+		else if (hash_inner(c, fd, path, (uint64_t)st.st_size))
+			;
 		else if (data && st.st_size >= FINGERPRINT_BULK)
 			hash_bulk(c, fd, (uint64_t)st.st_size);
 		else
@@ -558,6 +653,7 @@ static int collect_words(struct collector *c, struct script_words *w, struct err
 		add_file(c, job->work_dir, job->input);
 	script_files(c, w);
 	script_multi_prog(c, w);
+	script_inner(c, w);
 	bool multi = false;
 	for (size_t i = 0; i < job->n_args && !took_too_long(c); i++) {
 		if (multi && job->args[i][0] != '-')
@@ -601,6 +697,7 @@ done:
 	script_words_free(&words);
 	free_paths(&c.outputs);
 	free_paths(&c.files);
+	free_paths(&c.inner);
 	XXH3_freeState(c.hash);
 	XXH3_freeState(c.like);
 	free(c.buffer);

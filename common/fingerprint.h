@@ -4,6 +4,9 @@
  * by build id, other files by size and content. Names, times and owners do not count, so a copy of a job elsewhere
  * has the same fingerprint.
  *
+ * A script that is handed to a shell (`bash step.sh`) counts with the files that it names. Names in it that a workflow
+ * tool made up (common/made_up.h) do not count.
+ *
  * The words in the file of srun --multi-prog count as words of the script, within the bound of multi_prog.h.
  *
  * Files that the job writes are left out, as far as the script shows them:

@@ -197,6 +197,51 @@ static void test_multi_prog(void **state)
 	remove_file("worker");
 }
 
+#define INNER(uuid) "#!/bin/bash\ncd sub\n./solve in.dat /w/" uuid "/log > out\n"
+#define UUID1 "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
+#define UUID2 "00000000-1111-2222-3333-44444444444f"
+
+/* A script that is handed to a shell counts with the files that it names, and without names that a tool made up. */
+static void test_inner_script(void **state)
+{
+	static const char SCRIPT[] = "#!/bin/sh\nbash -eo pipefail step.sh\n";
+	static const char *const others[] = {"#!/bin/sh\ncat step.sh\n", "#!/bin/sh\nbash -c step.sh\n", "#!/bin/sh\nbash -s step.sh\n"};
+	char before[FINGERPRINT_LEN], sub[PATH_MAX + 64];
+	(void)state;
+	snprintf(sub, sizeof(sub), "%s/sub", dir);
+	assert_int_equal(mkdir(sub, 0755), 0);
+	write_text("step.sh", INNER(UUID1));
+	write_text("sub/in.dat", "a");
+	copy_file("/bin/true", "sub/solve");
+	assert_int_equal(files_of(SCRIPT), 3);
+	snprintf(before, sizeof(before), "%s", of(SCRIPT));
+	write_text("step.sh", INNER(UUID2));
+	assert_string_equal(of(SCRIPT), before);
+	write_text("sub/in.dat", "b");
+	assert_string_not_equal(of(SCRIPT), before);
+	write_text("sub/in.dat", "a");
+	copy_file("/bin/false", "sub/solve");
+	assert_string_not_equal(of(SCRIPT), before);
+	copy_file("/bin/true", "sub/solve");
+	write_text("step.sh", INNER(UUID2) "# more\n");
+	assert_string_not_equal(of(SCRIPT), before);
+	/* a file that is no such script counts as it is, and alone */
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		write_text("step.sh", INNER(UUID1));
+		assert_int_equal(files_of(others[i]), 1);
+		snprintf(before, sizeof(before), "%s", of(others[i]));
+		write_text("step.sh", INNER(UUID2));
+		assert_string_not_equal(of(others[i]), before);
+	}
+	/* it runs itself */
+	write_text("step.sh", "#!/bin/sh\nbash step.sh\n");
+	assert_int_equal(files_of(SCRIPT), 1);
+	remove_file("step.sh");
+	remove_file("sub/in.dat");
+	remove_file("sub/solve");
+	assert_int_equal(rmdir(sub), 0);
+}
+
 /* A file with more words than are looked up: programs come first, then the arguments of the first lines. */
 static void test_multi_prog_large(void **state)
 {
@@ -446,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_damaged_programs),  cmocka_unit_test(test_work_directory),
 		cmocka_unit_test(test_arguments),	  cmocka_unit_test(test_what_is_no_file),
 		cmocka_unit_test(test_large_files), cmocka_unit_test(test_multi_prog), cmocka_unit_test(test_multi_prog_large),
+		cmocka_unit_test(test_inner_script),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, setup, teardown);
