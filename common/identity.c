@@ -40,7 +40,7 @@ struct feed {
 };
 
 struct hasher {
-	struct feed exact, family, kin;
+	struct feed exact, family, kin, pattern;
 	struct identity *id;
 	bool printed;		     /* there is a fingerprint: files count by content */
 	char plain[2 * SCRIPT_MAX];  /* a text without the names that a program made up */
@@ -51,7 +51,7 @@ struct script {
 	size_t len; /* 0: no script */
 	bool printed;
 	char text[SCRIPT_MAX];
-	struct stream exact, family;
+	struct stream exact, family, pattern;
 	struct identity numbers; /* only its vars are used */
 };
 
@@ -122,6 +122,7 @@ static void hash_both(struct hasher *h, const void *p, size_t n)
 	feed_add(&h->exact, p, n);
 	hash_length(&h->family, n);
 	feed_add(&h->family, p, n);
+	feed_add(&h->pattern, p, n);
 }
 
 static inline bool is_digit(char c)
@@ -133,6 +134,7 @@ static void hash_number(struct hasher *h, uint64_t n)
 {
 	hash_length(&h->exact, n);
 	hash_length(&h->family, n);
+	hash_length(&h->pattern, n);
 }
 
 /*
@@ -242,12 +244,26 @@ static void hash_family_text(struct hasher *h, const char *text, size_t len, boo
 	feed_add(&h->family, text + done, len - done);
 }
 
+static void hash_pattern(struct hasher *h, const char *text, size_t len)
+{
+	size_t done = 0, at = 0, n;
+
+	while ((n = made_up_word(text, len, &at))) {
+		feed_add(&h->pattern, text + done, at - done);
+		feed_add(&h->pattern, NUMBER_MARK, sizeof(NUMBER_MARK) - 1);
+		at = done = at + n;
+	}
+	feed_add(&h->pattern, text + done, len - done);
+	feed_add(&h->pattern, "\n", 1);
+}
+
 /* Made-up names never count in the family, nor in the exact key if a fingerprint says what is in the files. */
 static size_t hash_plain(struct hasher *h, const char **text, size_t len, bool variables)
 {
 	size_t n = made_up_hide(*text, len, h->plain, sizeof(h->plain));
 
 	hash_family_text(h, n ? h->plain : *text, n ? n : len, variables);
+	hash_pattern(h, n ? h->plain : *text, n ? n : len);
 	if (!n || !h->printed)
 		return len;
 	*text = h->plain;
@@ -590,13 +606,15 @@ static const struct script *script_keep(struct identity_room *room, const char *
 	room->oldest = (room->oldest + 1) % SCRIPTS_KEPT;
 	keep_start(&h->exact, &s->exact);
 	keep_start(&h->family, &s->family);
+	keep_start(&h->pattern, &s->pattern);
 	h->id = &s->numbers;
 	h->printed = s->printed = printed;
 	s->numbers.n_vars = 0;
 	hash_script(h, text, len);
 	feed_flush(&h->exact);
 	feed_flush(&h->family);
-	s->len = s->exact.over || s->family.over ? 0 : len;
+	feed_flush(&h->pattern);
+	s->len = s->exact.over || s->family.over || s->pattern.over ? 0 : len;
 	memcpy(s->text, text, len);
 	return s->len ? s : NULL;
 }
@@ -616,6 +634,7 @@ static void hash_script_kept(struct identity_room *room, struct hasher *h, const
 	}
 	feed_add(&h->exact, s->exact.bytes, s->exact.n);
 	feed_add(&h->family, s->family.bytes, s->family.n);
+	feed_add(&h->pattern, s->pattern.bytes, s->pattern.n);
 	for (unsigned i = 0; i < s->numbers.n_vars && h->id->n_vars < IDENTITY_VARS_MAX; i++)
 		h->id->vars[h->id->n_vars++] = s->numbers.vars[i];
 }
@@ -674,8 +693,8 @@ static void write_text(struct hasher *h)
 {
 	struct feed *f = fork_family(h);
 
-	feed_flush(f);
-	h->id->pattern = XXH3_64bits_digest(&f->state);
+	feed_flush(&h->pattern);
+	h->id->pattern = XXH3_64bits_digest(&h->pattern.state);
 	for (unsigned i = IDENTITY_OWN_VARS; i < h->id->n_vars; i++) {
 		uint64_t bits;
 
@@ -711,6 +730,7 @@ static void compute_identity(struct identity_room *room, struct hasher *h, const
 	out->key[0] = out->family[0] = out->kin[0] = '\0';
 	feed_start(&h->exact);
 	feed_start(&h->family);
+	feed_start(&h->pattern);
 	hash_both(h, version, sizeof(version));
 	hash_number(h, in->uid);
 	hash_layout(&h->exact, &in->layout);

@@ -56,7 +56,8 @@ struct identity {
 	unsigned n_vars;
 	double vars[IDENTITY_VARS_MAX];
 	/* Hashes of user, script and arguments alone, without names that a program made up. Files, directory and layout
-	 * do not count, so accounting is enough to know them. text: with the stored numbers; pattern: without numbers. */
+	 * do not count, so accounting is enough to know them. text: with the stored numbers. pattern: without numbers, and
+	 * without words that may be made up. */
 	uint64_t text, pattern;
 };
 

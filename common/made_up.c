@@ -91,6 +91,59 @@ static size_t made_up_at(const char *text, size_t len)
 	return n;
 }
 
+/* Cromwell's names of pipes: "out" or "err" and eight hex digits. */
+static size_t pipe_at(const char *text, size_t len)
+{
+	if (len < 11 || (memcmp(text, "out", 3) && memcmp(text, "err", 3)) || hex_at(text + 3, len - 3) != 8)
+		return 0;
+	return len == 11 || !in_name(text[11]) ? 11 : 0;
+}
+
+/* ---- words that may be made up ---- */
+
+static size_t word_at(const char *text, size_t len, bool *digits)
+{
+	size_t n = 0;
+
+	for (*digits = false; n < len && isalnum((unsigned char)text[n]); n++)
+		*digits |= isdigit((unsigned char)text[n]) != 0;
+	return n;
+}
+
+/* Length of the number that starts with the word of n bytes: decimals, exponents, versions. */
+static size_t number_at(const char *text, size_t n, size_t len)
+{
+	bool digits;
+
+	while (n + 1 < len && isdigit((unsigned char)text[n + 1]) &&
+	       (text[n] == '.' || ((text[n] == '-' || text[n] == '+') && (text[n - 1] == 'e' || text[n - 1] == 'E'))))
+		n += 1 + word_at(text + n + 1, len - n - 1, &digits);
+	return n;
+}
+
+size_t made_up_word(const char *text, size_t len, size_t *at)
+{
+	for (size_t i = *at; i < len;) {
+		bool digits;
+		size_t n = word_at(text + i, len - i, &digits), uuid;
+		/* behind a short option: "-n100" */
+		size_t letter = n > 1 && i > 0 && text[i - 1] == '-' && !isdigit((unsigned char)text[i]) &&
+				isdigit((unsigned char)text[i + 1]) && (i == 1 || isspace((unsigned char)text[i - 2]));
+
+		*at = i;
+		if (n == 8 && (uuid = uuid_at(text + i, len - i)))
+			return uuid;
+		if (digits && isdigit((unsigned char)text[i + letter])) {
+			*at += letter;
+			return number_at(text + i + letter, n - letter, len - i - letter);
+		}
+		if (digits && n >= MADE_UP_WORD)
+			return n;
+		i += n ? n : 1;
+	}
+	return 0;
+}
+
 /* ---- sets ---- */
 
 struct quoted {
@@ -168,8 +221,12 @@ size_t made_up_hide(const char *text, size_t len, char *out, size_t room)
 	if (len >= room / 2)
 		return 0;
 	for (size_t i = 0; i < len; i++) {
-		size_t made = i && text[i - 1] == '/' ? made_up_at(text + i, len - i) : 0;
+		size_t made = 0;
 
+		if (i && text[i - 1] == '/')
+			made = made_up_at(text + i, len - i);
+		else if ((text[i] == 'o' || text[i] == 'e') && (!i || !in_name(text[i - 1])))
+			made = pipe_at(text + i, len - i);
 		if (!made)
 			continue;
 		memcpy(out + n, text + done, i - done);

@@ -15,6 +15,8 @@
  *
  * - names of Python's tempfile, Snakemake and mktemp: "tmpx8_w2k1q", "tmp.oaacgy3n", "tmp.Yc3bOp0kPz";
  *
+ * - names of Cromwell's pipes, also without a slash: "out88e3f5a2", "err88e3f5a2";
+ *
  * - UUIDs;
  *
  * - MADE_UP_HASH or more lower-case hex digits with a letter; two of them may be a folder, as with Nextflow and git.
@@ -24,6 +26,15 @@
  * Returns the length. Returns 0 if the text has no made-up name, or half of `room` bytes or more; out is then undefined.
  */
 size_t made_up_hide(const char *text, size_t len, char *out, size_t room);
+
+/*
+ * The next number, or word of letters and digits that may be made up, at *at or behind: UUIDs anywhere, and words with a
+ * digit that start with a digit or have MADE_UP_WORD letters and digits. Much that is not made up is such a word: this is for
+ * weak evidence alone. Returns its length, with *at; 0: there is none.
+ */
+size_t made_up_word(const char *text, size_t len, size_t *at);
+
+#define MADE_UP_WORD 7 /* git abbreviates hashes to 7 digits; names of programs with digits are mostly shorter */
 
 #define MADE_UP_HASH 24 /* 64-bit seeds have 16 digits, MD5 has 32, Nextflow's names have 30 behind their folder */
 

@@ -216,7 +216,8 @@ static void test_made_up_names(void **state)
 	"on_exit() { printf '%s' ${1:-0} > /w/" hash "/.exitcode; }\ntrap on_exit EXIT\ncd /w/" hash "\nnxf_launch\n"
 #define CROMWELL(uuid, tmp, command)                                                                                       \
 	"#!/bin/bash\ncd /x/flow/" uuid "/call-sim/execution\ntmpDir=$(mkdir -p \"/x/flow/" uuid "/call-sim/tmp." tmp       \
-	"\" && echo \"/x/flow/" uuid "/call-sim/tmp." tmp "\")\nexport TMPDIR=\"$tmpDir\"\n(\n" command "\n) > stdout\n"   \
+	"\" && echo \"/x/flow/" uuid "/call-sim/tmp." tmp "\")\nexport TMPDIR=\"$tmpDir\"\nout" tmp "=\"$tmpDir/out.$$\" err" tmp \
+	"=\"$tmpDir/err.$$\"\nmkfifo \"$out" tmp "\" \"$err" tmp "\"\n(\n" command "\n) > \"$out" tmp "\" 2> \"$err" tmp "\"\n" \
 	"echo $? > rc\n"
 #define SUBMITIT(folder, mail)                                                                                             \
 	"#!/bin/bash\n\n# Parameters\n#SBATCH --job-name=submitit\n#SBATCH --mail-user=" mail "\n#SBATCH --open-mode=append\n" \
@@ -253,6 +254,37 @@ static void test_workflow_tools(void **state)
 	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
 		if (same_key(other[i][0], other[i][1]))
 			fail_msg("the same job: %s", other[i][1]);
+	}
+}
+
+/* Words that may be made up do not count in the pattern alone. */
+static void test_pattern(void **state)
+{
+	static const char *const alike[][2] = {
+	    {"./a --run-id x7f3k2pq", "./a --run-id 0zz9aa1b"},
+	    {"./a --ckpt=ckpt-3f2a1b9.pt", "./a --ckpt=ckpt-00ff11a.pt"},
+	    {"./a run_20261129_3f2a1b9", "./a run_20261130_9abcdef"},
+	    {"./a --id=6f9619ff-8b86-d011-b42d-00cf4fc964ff", "./a --id=abcdefab-cdef-abcd-efab-cdefabcdefab"},
+	    {"./a -n100 -e 1e-5", "./a -n7 -e 0.25"},
+	    {"./a 12h", "./a 3h30m"},
+	};
+	static const char *const unlike[][2] = {
+	    {"./a mpi4py", "./a h5py"}, {"./solve lib64", "./solve lib32"}, {"./a forward", "./a reverse"}, {"./a -x100", "./a -y100"},
+	};
+	char script[2][256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(alike) / sizeof(alike[0]); i++) {
+		for (int k = 0; k < 2; k++)
+			snprintf(script[k], sizeof(script[k]), SH "%s\n", alike[i][k]);
+		if (of_script(script[0]).pattern != of_script(script[1]).pattern || same_key(script[0], script[1]))
+			fail_msg("not alike, or the same: %s, %s", alike[i][0], alike[i][1]);
+	}
+	for (size_t i = 0; i < sizeof(unlike) / sizeof(unlike[0]); i++) {
+		for (int k = 0; k < 2; k++)
+			snprintf(script[k], sizeof(script[k]), SH "%s\n", unlike[i][k]);
+		if (of_script(script[0]).pattern == of_script(script[1]).pattern)
+			fail_msg("alike: %s, %s", unlike[i][0], unlike[i][1]);
 	}
 }
 
@@ -558,7 +590,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_normalise_same), cmocka_unit_test(test_normalise_different),
-	    cmocka_unit_test(test_what_counts),	   cmocka_unit_test(test_fingerprint), cmocka_unit_test(test_text), cmocka_unit_test(test_made_up_names),
+	    cmocka_unit_test(test_what_counts),	   cmocka_unit_test(test_fingerprint), cmocka_unit_test(test_text), cmocka_unit_test(test_pattern), cmocka_unit_test(test_made_up_names),
 	    cmocka_unit_test(test_workflow_tools),
 	    cmocka_unit_test(test_numbers), cmocka_unit_test(test_layout), cmocka_unit_test(test_bulk),	   cmocka_unit_test(test_many_numbers),
 	    cmocka_unit_test(test_known_values),   cmocka_unit_test(test_odd_scripts),
