@@ -91,12 +91,12 @@ static size_t made_up_at(const char *text, size_t len)
 	return n;
 }
 
-/* Cromwell's names of pipes: "out" or "err" and eight hex digits. */
-static size_t pipe_at(const char *text, size_t len)
+/* Cromwell's variables: "out" or "err" and eight hex digits, set or used. Elsewhere such a word may be a date. */
+static size_t variable_at(const char *text, size_t len, bool used)
 {
-	if (len < 11 || (memcmp(text, "out", 3) && memcmp(text, "err", 3)) || hex_at(text + 3, len - 3) != 8)
+	if (len < 12 || (memcmp(text, "out", 3) && memcmp(text, "err", 3)) || hex_at(text + 3, len - 3) != 8)
 		return 0;
-	return len == 11 || !in_name(text[11]) ? 11 : 0;
+	return text[11] == '=' || (used && !in_name(text[11])) ? 11 : 0;
 }
 
 /* ---- words that may be made up ---- */
@@ -226,7 +226,7 @@ size_t made_up_hide(const char *text, size_t len, char *out, size_t room)
 		if (i && text[i - 1] == '/')
 			made = made_up_at(text + i, len - i);
 		else if ((text[i] == 'o' || text[i] == 'e') && (!i || !in_name(text[i - 1])))
-			made = pipe_at(text + i, len - i);
+			made = variable_at(text + i, len - i, i && text[i - 1] == '$');
 		if (!made)
 			continue;
 		memcpy(out + n, text + done, i - done);

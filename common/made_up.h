@@ -15,7 +15,7 @@
  *
  * - names of Python's tempfile, Snakemake and mktemp: "tmpx8_w2k1q", "tmp.oaacgy3n", "tmp.Yc3bOp0kPz";
  *
- * - names of Cromwell's pipes, also without a slash: "out88e3f5a2", "err88e3f5a2";
+ * - names of Cromwell's variables, without a slash: "out88e3f5a2=", "$err88e3f5a2";
  *
  * - UUIDs;
  *
