@@ -53,7 +53,7 @@ ok(wait_until(60, sub { ($added += imported()->{added} // 0) >= 3 }), 'import as
 is(imported()->{added}, 0, '... and adds them once');
 is($testbed->run('precedent', 'import', '--sacct')->{rc}, 1, '... for administrators alone');
 my ($found) = $testbed->submit($past, @alike, '-H');
-like(info_of($found)->{AdminComment}, qr/ similar=(name|shape|user|account)\/[1-9]\d*\//, 'a job like them is estimated at its first submission');
+like(info_of($found)->{AdminComment}, qr/ similar=script\/[1-9]\d*\//, 'a job like them is estimated at its first submission');
 $testbed->run('scancel', $found);
 
 # Only by account: as the job names it, else its user's default account.
