@@ -425,8 +425,7 @@ static char *inner_read(const char *path, size_t *len)
 	return text;
 }
 
-/* The files that an inner script names, as those that the job script names. Its arguments and a further script within
- * are not followed. */
+/* Add the files that an inner script names. Arguments of the inner script, and scripts within it, are not followed. */
 static void add_inner(struct collector *c, const char *dir, const char *name)
 {
 	char *path = path_normal(dir, name), *text = NULL;

@@ -55,9 +55,14 @@ struct identity {
 	 */
 	unsigned n_vars;
 	double vars[IDENTITY_VARS_MAX];
-	/* Hashes of user, script and arguments alone, without names that a program made up. Files, directory and layout
-	 * do not count, so accounting is enough to know them. text: with the stored numbers. pattern: without numbers, and
-	 * without words that may be made up. */
+	/*
+	 * Hashes of user, script and arguments alone, without names that a program made up. Files, directory and layout
+	 * do not count, so both can be computed from accounting.
+	 *
+	 * text: with the stored numbers.
+	 *
+	 * pattern: without numbers and words that may be made up.
+	 */
 	uint64_t text, pattern;
 };
 

@@ -28,9 +28,16 @@
 size_t made_up_hide(const char *text, size_t len, char *out, size_t room);
 
 /*
- * The next number, or word of letters and digits that may be made up, at *at or behind: UUIDs anywhere, and words with a
- * digit that start with a digit or have MADE_UP_WORD letters and digits. Much that is not made up is such a word: this is for
- * weak evidence alone. Returns its length, with *at; 0: there is none.
+ * Find the next number, or word that may be made up, from *at on. Such words are:
+ *
+ * - UUIDs;
+ *
+ * - words of letters and digits that start with a digit;
+ *
+ * - words of MADE_UP_WORD letters and digits or more, with a digit.
+ *
+ * Many such words are not made up, so the result is for weak evidence alone. Returns the length, with the place in *at;
+ * 0: there is none.
  */
 size_t made_up_word(const char *text, size_t len, size_t *at);
 

@@ -124,7 +124,8 @@ static void sources_draw(FILE *out, const struct replay *r)
 
 	for (unsigned i = 0; i < SOURCES; i++)
 		row += r->source[i].jobs != 0;
-	svg_begin(out, "sources", WIDTH, TOP + ROW * row, "Where estimates come from", "Share of the jobs by source. The table below has the figures.");
+	svg_begin(out, "sources", WIDTH, TOP + ROW * row, "Where estimates come from",
+		  "Share of the jobs by source. The table below has the figures.");
 	row = 0;
 	for (unsigned i = 0; i < SOURCES; i++) {
 		double part = share(r->source[i].jobs, r->counted);
@@ -133,7 +134,8 @@ static void sources_draw(FILE *out, const struct replay *r)
 		if (!r->source[i].jobs)
 			continue;
 		snprintf(value, sizeof(value), "%.1f %%", 100 * part);
-		bar_put(out, TOP + ROW * row++, source_title((enum plan_source)i), part, i == SOURCE_NONE ? "asked" : i < SOURCE_SIMILAR ? "used" : "set", value);
+		bar_put(out, TOP + ROW * row++, source_title((enum plan_source)i), part,
+			i == SOURCE_NONE ? "asked" : i < SOURCE_SIMILAR ? "used" : "set", value);
 	}
 	svg_end(out, NULL);
 }

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* Reads the output of sacct from `file`. "-" is standard input. If file is NULL, sacct is run, and asked for scripts for
- * at most scripts_s seconds. Returns the exit code. */
+/* Reads the output of sacct from `file`. "-" is standard input. If file is NULL, sacct is run. It is then asked for
+ * scripts for at most scripts_s seconds. Returns the exit code. */
 int import_sacct(const char *file, double scripts_s, bool json, bool quiet);
 
 #endif

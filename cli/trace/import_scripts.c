@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See import_scripts.h. sacct is started without a shell; what it prints is users' data. */
+/* See import_scripts.h. sacct is started without a shell. Its output is users' data. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 #include "cli/ui/util.h"
 #include "common/array.h"
 
-#define ANSWER_MAX (64u << 20) /* 64 scripts of 1 MiB: what is behind that is not read */
+#define ANSWER_MAX (64u << 20) /* 64 scripts of 1 MiB; further bytes are not read */
 #define SILENT_MS  60000       /* slurmdbd is away or overloaded if nothing comes for a minute */
 #define PIECE	   65536       /* a pipe holds so much */
 

@@ -73,7 +73,7 @@ int scripts_note(struct scripts *s, const struct sacct_job *job, uint32_t uid, s
 	struct noted *to = &s->job[s->n % SCRIPTS_KEPT];
 	char *line;
 
-	/* Interactive jobs have no script. A job without JobIDRaw and with an array has no id of its own. */
+	/* Interactive jobs have no script. */
 	if (strncmp(job->submit_line, "sbatch", 6) || strlen(job->submit_line) > LINE_KEPT || !*job->partition ||
 	    strlen(job->partition) >= sizeof(to->partition))
 		return 0;
@@ -209,7 +209,8 @@ struct question {
 	size_t n, found;
 };
 
-/* The newest job that was not asked for, and more of its user. *from: jobs before it were asked for. Returns how many. */
+/* The newest job that was not asked for, and more of its user. *from: all newer jobs were asked for. Returns how many
+ * jobs. */
 static size_t question_make(const struct scripts *s, struct question *q, size_t *from)
 {
 	size_t len = 0;
@@ -302,7 +303,8 @@ static int by_end(const void *a, const void *b)
 
 static int groups_add(struct store *store, const struct noted *job, struct errbuf *err)
 {
-	const struct group_job known = {.uid = job->uid, .partition = job->partition, .text = job->text, .pattern = job->pattern};
+	const struct group_job known = {
+	    .uid = job->uid, .partition = job->partition, .text = job->text, .pattern = job->pattern};
 	const struct group_run run = {job->uid, job->end_state, job->elapsed_s, job->end_time};
 	struct group_ids all, ids = {{0}};
 

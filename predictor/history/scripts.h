@@ -4,7 +4,7 @@
  * script joins the groups of the same script (predictor/store/groups.h).
  *
  * The accounting does not have the environment, nor the files as they were. So an imported run never has a key of
- * Precedent: it is evidence of what the same script took, not a run of the same job.
+ * Precedent. It tells how long the same script took, and counts as no run of the same job.
  *
  * sacct prints scripts one behind another, and a script may have lines that look like the head of another script.
  * Therefore each question is for jobs of one user: a forged head can only mislead about its author's own jobs.
@@ -20,7 +20,7 @@
 #include "predictor/store/store.h"
 
 #define SCRIPTS_KEPT	65536 /* the newest jobs of an import: some 20 MiB */
-#define SCRIPTS_AT_ONCE 64    /* jobs of a question: its answer is 256 MiB at most, by Slurm's default of 4 MiB a script */
+#define SCRIPTS_AT_ONCE 64    /* jobs of a question, which takes 0.1 s with one job as with 64 */
 #define SCRIPTS_ID_MAX	24    /* "67108863_4294967294" and NUL */
 
 struct scripts;

@@ -128,7 +128,8 @@ subtest 'a first run that left no trace' => sub {
 subtest 'similar runs' => sub {
 	my %similar = (seconds => 600, lo_s => 120, hi_s => 4200);
 	unlike(words('explain'), qr/^Similar:/m, 'nothing is said where the job itself is known');
-	my %source = (script => 'of the same script', command => 'with the same command', numbers => 'of this script with other numbers', name => 'with the same name', shape => 'of the same size', user => 'of the same user',
+	my %source = (script => 'of the same script', command => 'with the same command', numbers => 'of this script with other numbers',
+		name => 'with the same name', shape => 'of the same size', user => 'of the same user',
 		account => 'of the same account');
 	for my $source (sort keys %source) {
 		my $out = words('explain', sub { delete $_[0]{job}{predicted}; $_[0]{job}{similar} = {%similar, source => $source} });

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Scripts of imported jobs: what is asked, what is taken from an answer, and the groups that a submission finds. */
+/* Scripts of imported jobs: the questions to sacct, its answers, and the groups that a submission finds. */
 #include "common/identity.h"
 #include "predictor/history/scripts.h"
 #include "predictor/store/groups.h"
