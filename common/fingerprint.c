@@ -6,6 +6,7 @@
  */
 #include "common/fingerprint.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,7 @@
 #define NOTE_BYTES_MAX   65536
 #define PROGRAM_HEADERS_MAX 128
 #define PATH_LOOKUPS_MAX 512
+#define SUBMITIT	 "submitit.core._submit" /* the module that runs a function in a folder */
 #define INNER_MAX	 8	     /* scripts that a script hands to a shell; workflow tools write one */
 #define INNER_BYTES_MAX	 (64 * 1024) /* of each, as much as is normalised of a job script */
 #define WORDS_SLOTS	 1024 /* power of two */
@@ -47,6 +49,7 @@ struct collector {
 	struct path_list outputs;
 	struct path_list files; /* in order of their first occurrence, without duplicates */
 	struct path_list inner; /* scripts that were read, as the job script is */
+	struct path_list pending; /* functions of submitit */
 	size_t lookups;
 	size_t n_words;
 	struct known_word words[WORDS_SLOTS];
@@ -461,6 +464,41 @@ static void script_inner(struct collector *c, const struct script_words *w)
 	}
 }
 
+/* ---- submitit ---- */
+
+/* 32 hex digits and ".pkl": a function with its arguments, until sbatch has returned and the number of the job is known. */
+static bool is_pending(const char *name)
+{
+	return strspn(name, "0123456789abcdef") == 32 && strcmp(name + 32, ".pkl") == 0;
+}
+
+/* The functions in the folder of submitit: the part of it without the number of the job. */
+static void add_pending(struct collector *c, const char *dir, const char *folder)
+{
+	char *path = path_normal(dir, folder), *percent = path ? strchr(path, '%') : NULL;
+	struct dirent *e;
+	DIR *d;
+	while (percent && percent > path && *percent != '/')
+		percent--;
+	if (percent)
+		*percent = '\0';
+	d = path ? opendir(path) : NULL;
+	while (d && (e = readdir(d)) && !took_too_long(c))
+		if (is_pending(e->d_name))
+			add_path(c, &c->pending, path_normal(path, e->d_name));
+	if (d)
+		closedir(d);
+	free(path);
+}
+
+static void script_pending(struct collector *c, const struct script_words *w)
+{
+	for (size_t i = 1; i < w->n; i++)
+		if (strcmp(w->words[i - 1].text, SUBMITIT) == 0 && w->words[i].command == w->words[i - 1].command &&
+		    !(w->words[i].flags & SCRIPT_WORD_OPAQUE))
+			add_pending(c, w->dirs[w->words[i].dir], w->words[i].text);
+}
+
 /* ---- their hash ---- */
 
 /* Find the build id among the notes of one segment. */
@@ -620,6 +658,25 @@ static void hash_file(struct collector *c, const char *path)
 	close(fd);
 }
 
+/* In any order, since the names are random. */
+static void hash_pending(struct collector *c)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < c->pending.n && !took_too_long(c); i++) {
+		int fd = open(c->pending.paths[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		struct stat st;
+		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+			size_t len = st.st_size < FINGERPRINT_SAMPLE ? (size_t)st.st_size : FINGERPRINT_SAMPLE;
+			if (read_at(fd, c->buffer, len, 0))
+				sum += XXH3_64bits_withSeed(c->buffer, len, (uint64_t)st.st_size);
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	if (c->pending.n)
+		hash_piece(c, 'p', &sum, sizeof(sum));
+}
+
 static int hash_files(struct collector *c, struct errbuf *err)
 {
 	c->hash = XXH3_createState();
@@ -635,6 +692,10 @@ static int hash_files(struct collector *c, struct errbuf *err)
 			return err_set(err, "fingerprint: reading %zu of %zu files took longer than %d ms", i + 1, c->files.n,
 				       FINGERPRINT_TIME_NS / 1000000);
 	}
+	hash_pending(c);
+	if (took_too_long(c))
+		return err_set(err, "fingerprint: reading %zu functions took longer than %d ms", c->pending.n,
+			       FINGERPRINT_TIME_NS / 1000000);
 	return 0;
 }
 
@@ -653,6 +714,7 @@ static int collect_words(struct collector *c, struct script_words *w, struct err
 	script_files(c, w);
 	script_multi_prog(c, w);
 	script_inner(c, w);
+	script_pending(c, w);
 	bool multi = false;
 	for (size_t i = 0; i < job->n_args && !took_too_long(c); i++) {
 		if (multi && job->args[i][0] != '-')
@@ -697,6 +759,7 @@ done:
 	free_paths(&c.outputs);
 	free_paths(&c.files);
 	free_paths(&c.inner);
+	free_paths(&c.pending);
 	XXH3_freeState(c.hash);
 	XXH3_freeState(c.like);
 	free(c.buffer);

@@ -7,6 +7,8 @@
  * A script that is handed to a shell (`bash step.sh`) counts with the files that it names. Names in it that a workflow
  * tool made up (common/made_up.h) do not count.
  *
+ * A job of submitit counts with the functions that its folder has for it.
+ *
  * The words in the file of srun --multi-prog count as words of the script, within the bound of multi_prog.h.
  *
  * Files that the job writes are left out, as far as the script shows them:

@@ -46,7 +46,7 @@ static const char *const SYSTEM[] = {"cat", "chmod", "cp",    "ln",	"mkdir", "mv
 
 /* They run what other words say. */
 static const char *const RUNNERS[] = {"ash",	  "bash", "csh", "dash", "env",	 "fish",  "ksh", "mksh",
-				      "parallel", "sh",	  "ssh", "sudo", "tcsh", "xargs", "zsh"};
+				      "parallel", "sh",	  "ssh", "sudo", "submitit.core._submit", "tcsh", "xargs", "zsh"};
 
 static const char *const SHELLS[] = {"ash", "bash", "csh", "dash", "fish",
 				     "ksh", "mksh", "sh",  "tcsh", "zsh"};

@@ -242,6 +242,45 @@ static void test_inner_script(void **state)
 	assert_int_equal(rmdir(sub), 0);
 }
 
+#define PENDING1 "00000000000000000000000000000001.pkl"
+#define PENDING2 "abcdefabcdefabcdefabcdefabcdefab.pkl"
+
+/* A job of submitit: functions are in files with random names until their jobs have numbers. */
+static void test_submitit(void **state)
+{
+	static const char SCRIPT[] = "#!/bin/bash\nexport SUBMITIT_EXECUTOR=slurm\nsrun --unbuffered --output sub/%j_%t_log.out "
+				     "python3 -u -m submitit.core._submit sub\n";
+	static const char NUMBERED[] = "#!/bin/bash\nsrun python3 -u -m submitit.core._submit sub/%j/logs\n";
+	char first[FINGERPRINT_LEN], numbered[FINGERPRINT_LEN], both[FINGERPRINT_LEN], sub[PATH_MAX + 64];
+	(void)state;
+	snprintf(sub, sizeof(sub), "%s/sub", dir);
+	assert_int_equal(mkdir(sub, 0755), 0);
+	write_text("sub/" PENDING1, "f(1)");
+	snprintf(first, sizeof(first), "%s", of(SCRIPT));
+	snprintf(numbered, sizeof(numbered), "%s", of(NUMBERED));
+	remove_file("sub/" PENDING1);
+	assert_string_not_equal(of(SCRIPT), first);
+	write_text("sub/17_submitted.pkl", "f(1)"); /* of another job */
+	write_text("sub/" PENDING2, "f(1)");
+	assert_string_equal(of(SCRIPT), first);
+	assert_string_equal(of(NUMBERED), numbered);
+	write_text("sub/" PENDING2, "f(2)");
+	assert_string_not_equal(of(SCRIPT), first);
+	assert_string_not_equal(of(NUMBERED), numbered);
+	/* an array */
+	write_text("sub/" PENDING1, "f(1)");
+	snprintf(both, sizeof(both), "%s", of(SCRIPT));
+	assert_string_not_equal(both, of("#!/bin/sh\n"));
+	write_text("sub/" PENDING1, "f(2)");
+	assert_string_not_equal(of(SCRIPT), both);
+	write_text("sub/" PENDING2, "f(1)");
+	assert_string_equal(of(SCRIPT), both);
+	remove_file("sub/" PENDING1);
+	remove_file("sub/" PENDING2);
+	remove_file("sub/17_submitted.pkl");
+	assert_int_equal(rmdir(sub), 0);
+}
+
 /* A file with more words than are looked up: programs come first, then the arguments of the first lines. */
 static void test_multi_prog_large(void **state)
 {
@@ -491,7 +530,7 @@ int main(void)
 		cmocka_unit_test(test_damaged_programs),  cmocka_unit_test(test_work_directory),
 		cmocka_unit_test(test_arguments),	  cmocka_unit_test(test_what_is_no_file),
 		cmocka_unit_test(test_large_files), cmocka_unit_test(test_multi_prog), cmocka_unit_test(test_multi_prog_large),
-		cmocka_unit_test(test_inner_script),
+		cmocka_unit_test(test_inner_script), cmocka_unit_test(test_submitit),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, setup, teardown);

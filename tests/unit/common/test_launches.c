@@ -510,9 +510,8 @@ static void test_workflow_tools(void **state)
 	assert_int_equal(strlen(wrapped), 35);
 	assert_string_equal(of("there", "./prog in.dat 5"), wrapped);
 	assert_string_not_equal(of("here", "./prog in.dat 6"), wrapped);
-	/* The function is in a folder, which counts by its path. */
-	assert_int_equal(strlen(of("here", submitit)), 35);
-	assert_string_not_equal(of("other", submitit), of("here", submitit));
+	/* The function is in a file of the folder, whose name changes when sbatch has returned. */
+	assert_string_equal(of("here", submitit), "");
 }
 
 /* ---- scripts with an oracle ---- */
