@@ -101,47 +101,68 @@ static size_t variable_at(const char *text, size_t len, bool used)
 
 /* ---- words that may be made up ---- */
 
-static size_t word_at(const char *text, size_t len, bool *digits)
+static inline bool is_digit(char c)
+{
+	return (unsigned char)(c - '0') < 10;
+}
+
+/* As isalnum in the C locale, and inline: this runs over each script in slurmctld. */
+static inline bool in_word(char c)
+{
+	return (unsigned char)((c | 32) - 'a') < 26 || is_digit(c);
+}
+
+static size_t word_at(const char *text, size_t len)
 {
 	size_t n = 0;
 
-	for (*digits = false; n < len && isalnum((unsigned char)text[n]); n++)
-		*digits |= isdigit((unsigned char)text[n]) != 0;
+	while (n < len && in_word(text[n]))
+		n++;
 	return n;
 }
 
 /* Length of the number that starts with the word of n bytes: decimals, exponents, versions. */
 static size_t number_at(const char *text, size_t n, size_t len)
 {
-	bool digits;
-
-	while (n + 1 < len && isdigit((unsigned char)text[n + 1]) &&
-	       (text[n] == '.' || ((text[n] == '-' || text[n] == '+') && (text[n - 1] == 'e' || text[n - 1] == 'E'))))
-		n += 1 + word_at(text + n + 1, len - n - 1, &digits);
+	while (n + 1 < len && is_digit(text[n + 1]) &&
+	       (text[n] == '.' || ((text[n] == '-' || text[n] == '+') && (text[n - 1] | 32) == 'e')))
+		n += 1 + word_at(text + n + 1, len - n - 1);
 	return n;
+}
+
+/* Is the word at start a short option with its value at i: "-n100"? */
+static bool is_option(const char *text, size_t start, size_t i)
+{
+	return i == start + 1 && start > 0 && text[start - 1] == '-' &&
+	       (start == 1 || isspace((unsigned char)text[start - 2]));
 }
 
 size_t made_up_word(const char *text, size_t len, size_t *at)
 {
-	for (size_t i = *at; i < len;) {
-		bool digits;
-		size_t n = word_at(text + i, len - i, &digits), uuid;
-		/* behind a short option: "-n100" */
-		size_t letter = n > 1 && i > 0 && text[i - 1] == '-' && !isdigit((unsigned char)text[i]) &&
-				isdigit((unsigned char)text[i + 1]) && (i == 1 || isspace((unsigned char)text[i - 2]));
+	const size_t first = *at;
+	size_t i = first;
 
-		*at = i;
-		if (n == 8 && (uuid = uuid_at(text + i, len - i)))
+	for (;;) {
+		size_t start, n, uuid;
+
+		while (i < len && !is_digit(text[i]))
+			i++;
+		if (i == len)
+			return 0;
+		for (start = i; start > first && in_word(text[start - 1]); start--)
+			;
+		n = word_at(text + start, len - start);
+		*at = start;
+		if (n == 8 && (uuid = uuid_at(text + start, len - start)))
 			return uuid;
-		if (digits && isdigit((unsigned char)text[i + letter])) {
-			*at += letter;
-			return number_at(text + i + letter, n - letter, len - i - letter);
+		if (i == start || is_option(text, start, i)) {
+			*at = i;
+			return number_at(text + i, start + n - i, len - i);
 		}
-		if (digits && n >= MADE_UP_WORD)
+		if (n >= MADE_UP_WORD)
 			return n;
-		i += n ? n : 1;
+		i = start + n;
 	}
-	return 0;
 }
 
 /* ---- sets ---- */

@@ -267,7 +267,7 @@ static void test_pattern(void **state)
 	    {"./a --run-id x7f3k2pq", "./a --run-id 0zz9aa1b"},
 	    {"./a --ckpt=ckpt-3f2a1b9.pt", "./a --ckpt=ckpt-00ff11a.pt"},
 	    {"./a run_20261129_3f2a1b9", "./a run_20261130_9abcdef"},
-	    {"./a --id=6f9619ff-8b86-d011-b42d-00cf4fc964ff", "./a --id=abcdefab-cdef-abcd-efab-cdefabcdefab"},
+	    {"./a --id=6f9619ff-8b86-d011-b42d-00cf4fc964ff", "./a --id=a0cdefab-cdef-abcd-efab-cdefabcdefab"},
 	    {"./a -n100 -e 1e-5", "./a -n7 -e 0.25"},
 	    {"./a 12h", "./a 3h30m"},
 	};
