@@ -68,13 +68,23 @@ static uint64_t hash_of(uint64_t seed, const char *text)
 	return XXH3_64bits_withSeed(text, strlen(text) + 1, seed);
 }
 
+/* srun and salloc have no script. Others may be sbatch by any path, or a program that submits by itself. */
+static bool is_interactive(const char *line)
+{
+	size_t len = strcspn(line, " "), base = len;
+
+	while (base && line[base - 1] != '/')
+		base--;
+	len -= base;
+	return (len == 4 && !memcmp(line + base, "srun", 4)) || (len == 6 && !memcmp(line + base, "salloc", 6));
+}
+
 int scripts_note(struct scripts *s, const struct sacct_job *job, uint32_t uid, struct errbuf *err)
 {
 	struct noted *to = &s->job[s->n % SCRIPTS_KEPT];
 	char *line;
 
-	/* Interactive jobs have no script. */
-	if (strncmp(job->submit_line, "sbatch", 6) || strlen(job->submit_line) > LINE_KEPT || !*job->partition ||
+	if (is_interactive(job->submit_line) || strlen(job->submit_line) > LINE_KEPT || !*job->partition ||
 	    strlen(job->partition) >= sizeof(to->partition))
 		return 0;
 	line = strdup(job->submit_line);

@@ -60,7 +60,7 @@ SKIP: {
 
 	spew("$bin/sacct", "#!/bin/sh\n[ \"\$SLURM_TIME_FORMAT\" = %s ] || exit 9\necho \"\$*\" > asked\ncat answer\nexit \$(cat rc)\n");
 	chmod 0755, "$bin/sacct";
-	spew('answer', table("\x1f", job(900006, JobName => 'a|b')));
+	spew('answer', table("\x1f", job(900006, JobName => 'a|b', SubmitLine => 'srun ./a')));
 	spew('rc', 0);
 	imported('sacct itself', [1, 1, 0, 0]);
 	like(slurp('asked'), qr/^--allusers --allocations --parsable2 --delimiter=\x1f --starttime=\S+ --format=JobID,/, 'is asked for all jobs');

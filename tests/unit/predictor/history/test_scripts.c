@@ -148,15 +148,20 @@ static void test_groups(void **state)
 	note(s, 2, 1000, "sbatch -N 4 --mem 3G job.sh 5", 200); /* it ended after job 1 */
 	note(s, 1, 1000, "sbatch -N 4 --mem 3G job.sh 5", 100);
 	note(s, 3, 1000, "srun ./melt", 300); /* has no script */
+	note(s, 5, 1000, "/opt/slurm/bin/salloc", 300);
+	note(s, 6, 1002, "/opt/slurm/bin/sbatch srun 5", 300);
+	note(s, 7, 1003, "", 300); /* a program that submits by itself */
 	note(s, 4, 1001, "sbatch --wrap ./melt 7", 400);
 	r = add(s, store, &a);
-	assert_true(r.wanted == 3 && r.asked == 3 && r.found == 3 && !r.none);
-	assert_string_equal(a.lists, "4\n1,2\n"); /* newest first, and never two users at once */
+	assert_true(r.wanted == 5 && r.asked == 5 && r.found == 5 && !r.none);
+	assert_string_equal(a.lists, "4\n7\n6\n1,2\n"); /* newest first, and never two users at once */
 	assert_int_equal(group_of(store, 1000, SCRIPT, five, g), 2);
 	assert_true(g[LADDER_SCRIPT].n == 2 && g[LADDER_SCRIPT].seconds[0] == 200 && g[LADDER_SCRIPT].seconds[1] == 100);
 	assert_int_equal(group_of(store, 1000, SCRIPT, six, g), 1);
 	assert_true(!g[LADDER_SCRIPT].n && g[LADDER_NUMBERS].n == 2);
 	assert_int_equal(group_of(store, 1000, SCRIPT, NULL, g), 0);
+	assert_int_equal(group_of(store, 1002, SCRIPT, five, g), 2);
+	assert_int_equal(group_of(store, 1003, SCRIPT, NULL, g), 2);
 	assert_int_equal(group_of(store, 1001, SCRIPT, NULL, g), 2);
 	assert_true(g[LADDER_SCRIPT].seconds[0] == 400);
 	store_close(store);
