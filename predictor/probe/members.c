@@ -10,7 +10,7 @@
 #include "predictor/store/records.h"
 #include "predictor/store/runs.h"
 
-#define LOOK_RUNS 128 /* the latest of the family */
+#define LOOK_RUNS 128 /* the latest of the kin */
 
 struct members {
 	const struct store_program *of;

@@ -73,11 +73,11 @@ static int row_create(const struct daemon_env *env, const char *key, const char 
 
 int probes_begin(const struct daemon_env *env, struct store_program *p, int64_t now, struct errbuf *errp)
 {
-	int kin = store_busy_family(env->store, p, errp);
+	int busy = store_busy_family(env->store, p, errp);
 
-	if (kin < 0)
+	if (busy < 0)
 		return -1;
-	if (kin >= PROBES_FAMILY_MAX) { /* probes_poll comes back to it */
+	if (busy >= PROBES_FAMILY_MAX) { /* probes_poll comes back to it */
 		if (p->reason[0])
 			return 0;
 		snprintf(p->reason, sizeof(p->reason), "waits until others of its family have been probed");

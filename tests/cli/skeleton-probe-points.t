@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Points that a source probe computes from three traced runs of a parameter family: at which numbers, and what the record says where
+# Points that a source probe computes from three traced runs of a kin: at which numbers, and what the record says where
 # there are none. How right their seconds are is measured by tests/bench/model/unseen.pl.
 use strict;
 use warnings;
