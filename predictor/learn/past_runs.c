@@ -21,7 +21,7 @@ static int list_read(struct past_runs *r, enum past_of of, size_t rows, struct e
 		f.uid = r->uid;
 		f.except = r->family;
 	}
-	run = calloc(rows, sizeof(*run));
+	run = malloc(rows * sizeof(*run));
 	if (!run)
 		return err_set(errp, "no memory for past runs");
 	n = store_past_read(r->store, &f, run, rows, errp);

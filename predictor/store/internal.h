@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "predictor/store/index_file.h"
+#include "predictor/store/past_memory.h"
 #include "predictor/store/store.h"
 
 #define STORE_APPLICATION_ID 0x50524543 /* "PREC" */
@@ -91,6 +92,7 @@ struct store {
 	unsigned depth; /* of nested store_begin */
 	struct index_file *index; /* the one that the store took for its own when it was last looked at; NULL: none */
 	bool index_counts;	  /* of a reader: a name that the index lacks is not in the store */
+	struct past_memory *past; /* of a store in memory; NULL: store_past_read asks SQLite */
 	sqlite3_stmt *stmt[Q_N];
 };
 
@@ -117,6 +119,9 @@ void store_column_key(sqlite3_stmt *st, int column, char key[IDENTITY_KEY_LEN + 
 /* Copy a text column, cut to size; NULL gives "". */
 void store_column_text(sqlite3_stmt *st, int column, char *out, size_t size);
 void store_bind_text(sqlite3_stmt *st, int column, const char *text); /* borrowed until reset */
+
+/* Rows of runs or drifts go: the copy in memory would keep them. */
+void store_past_drop(struct store *s);
 
 /* ---- index.c: the index, by readers (store_index_check in store.h) and writers ---- */
 

@@ -37,6 +37,20 @@ static void past_read(sqlite3_stmt *st, struct store_past *p)
 	p->pred_s = p->told && !p->array_job ? sqlite3_column_double(st, 8) : 0;
 }
 
+void store_past_drop(struct store *s)
+{
+	past_memory_destroy(s->past);
+	s->past = NULL;
+}
+
+static bool are_keys(const struct store_past_filter *f)
+{
+	const char *also = f->key ? NULL : f->kin ? f->kin : f->family ? NULL : f->except;
+
+	return (!f->key || identity_key_valid(f->key)) && (f->key || !f->family || identity_key_valid(f->family)) &&
+	       (!also || identity_key_valid(also));
+}
+
 int store_past_read(struct store *s, const struct store_past_filter *f, struct store_past *out, size_t max, struct errbuf *err)
 {
 	enum store_query q = f->key ? Q_PAST_KEY
@@ -45,9 +59,12 @@ int store_past_read(struct store *s, const struct store_past_filter *f, struct s
 			     : f->except ? Q_PAST_USER_EXCEPT : Q_PAST_USER;
 	const char *key = f->key ? f->key : f->family ? f->family : f->kin;
 	const char *also = q == Q_PAST_FAMILY_KIN ? f->kin : q == Q_PAST_USER_EXCEPT ? f->except : NULL;
-	sqlite3_stmt *st = store_stmt(s, q, err);
+	sqlite3_stmt *st;
 	int n = 0, rv = 0;
 
+	if (s->past)
+		return are_keys(f) ? past_memory_read(s->past, f, out, max) : bad_key(s, err);
+	st = store_stmt(s, q, err);
 	if (!st)
 		return -1;
 	if (f->candidate)
@@ -117,6 +134,8 @@ int store_drift_put(struct store *s, const char *key, const char *candidate, con
 	sqlite3_bind_int64(st, 5, d->acted);
 	rv = store_run_stmt(s, st, "cannot write a drift", err);
 	sqlite3_finalize(st);
+	if (rv >= 0 && s->past && past_memory_drift(s->past, key, candidate, d) < 0)
+		store_past_drop(s);
 	return rv < 0 ? -1 : 0;
 }
 

@@ -13,6 +13,7 @@
 static int run_write(struct store *s, enum store_query q, const struct store_run *r, struct errbuf *err)
 {
 	sqlite3_stmt *st = store_stmt(s, q, err);
+	int n;
 
 	if (!st)
 		return -1;
@@ -51,7 +52,10 @@ static int run_write(struct store *s, enum store_query q, const struct store_run
 	store_bind_text(st, 31, r->weighed);
 	sqlite3_bind_int64(st, 32, r->array_task);
 	store_bind_text(st, 33, r->similar);
-	return store_run_stmt(s, st, "cannot write a run", err);
+	n = store_run_stmt(s, st, "cannot write a run", err);
+	if (n > 0 && s->past && past_memory_run(s->past, r) < 0)
+		store_past_drop(s);
+	return n;
 }
 
 int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err)

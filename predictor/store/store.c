@@ -403,6 +403,7 @@ int store_open(const char *path, unsigned flags, struct store **out, struct errb
 		goto fail;
 	if ((s->writable ? open_writer(s, err) : open_reader(s, err)) < 0)
 		goto fail;
+	s->past = flags & STORE_MEMORY ? past_memory_create() : NULL;
 	*out = s;
 	return 0;
 fail:
@@ -415,6 +416,7 @@ void store_close(struct store *s)
 	if (!s)
 		return;
 	index_file_close(s->index);
+	past_memory_destroy(s->past);
 	for (int q = 0; q < Q_N; q++)
 		sqlite3_finalize(s->stmt[q]);
 	sqlite3_close(s->db);
@@ -481,6 +483,7 @@ void store_rollback(struct store *s)
 {
 	bool open = !sqlite3_get_autocommit(s->db);
 
+	store_past_drop(s);
 	if (open && s->depth > 1) {
 		run_simple(s, Q_SAVE_BACK, "cannot roll back", NULL);
 		run_simple(s, Q_SAVE_RELEASE, "cannot roll back", NULL);
