@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Linear least squares by GSL: see regression.h. */
-#include <gsl/gsl_blas.h>
-#include <gsl/gsl_errno.h>
-#include <gsl/gsl_linalg.h>
+/* Linear least squares of a few columns: see regression.h. Sums run in the order of the reference BLAS, from row 0 upwards. */
+#include <gsl/gsl_cblas.h>
 #include <math.h>
 
 #include "predictor/estimate/regression.h"
@@ -10,73 +8,98 @@
 #define PIVOT_MIN    1e-10 /* of columns of length one; a smaller pivot counts as singular */
 #define LEVERAGE_MAX 0.999
 
-/* x' is a matrix of cols x rows. Scales each column of x to length one. Returns -1 if a column has no length. */
-static int columns_scale(gsl_matrix *xt, double norm[REGRESSION_COLS_MAX])
+static double product_of(const double *a, const double *b, unsigned n)
 {
-	for (size_t k = 0; k < xt->size1; k++) {
-		gsl_vector_view column = gsl_matrix_row(xt, k);
+	double sum = 0;
 
-		norm[k] = gsl_blas_dnrm2(&column.vector);
-		if (!(norm[k] > 0) || !isfinite(norm[k]))
-			return -1;
-		gsl_blas_dscal(1 / norm[k], &column.vector);
-	}
-	return 0;
+	for (unsigned i = 0; i < n; i++)
+		sum += a[i] * b[i];
+	return sum;
 }
 
-/* The lower triangle of *gram becomes the Cholesky factor of x' x. */
-static int gram_decompose(const gsl_matrix *xt, gsl_matrix *gram)
+void regression_column_make(const struct regression_target *t, const double *x, struct regression_column *out)
 {
-	gsl_blas_dsyrk(CblasLower, CblasNoTrans, 1, xt, 0, gram);
-	if (gsl_linalg_cholesky_decomp1(gram))
+	double norm = cblas_dnrm2((int)t->rows, x, 1); /* without overflow */
+
+	out->norm = 0;
+	if (!(norm > 0) || !isfinite(norm))
+		return;
+	for (unsigned i = 0; i < t->rows; i++)
+		out->x[i] = x[i] * (1 / norm);
+	out->norm = norm;
+	out->square = product_of(out->x, out->x, t->rows);
+	out->product = product_of(out->x, t->y, t->rows);
+}
+
+int regression_take(struct regression *r, const struct regression_column *column)
+{
+	unsigned n = r->cols, rows = r->target->rows;
+	double *row = r->factor[n], pivot;
+
+	if (n == REGRESSION_COLS_MAX || !(column->norm > 0))
 		return -1;
-	for (size_t k = 0; k < gram->size1; k++)
-		if (pow(gsl_matrix_get(gram, k, k), 2) < PIVOT_MIN)
-			return -1;
+	for (unsigned k = 0; k < n; k++)
+		row[k] = (product_of(column->x, r->col[k]->x, rows) - product_of(r->factor[k], row, k)) * r->scale[k];
+	pivot = column->square - product_of(row, row, n);
+	if (pivot <= 0)
+		return -1;
+	r->scale[n] = 1 / sqrt(pivot);
+	row[n] = pivot * r->scale[n];
+	if (row[n] * row[n] < PIVOT_MIN)
+		return -1;
+	for (unsigned i = 0; i < rows; i++) {
+		double z = column->x[i];
+
+		for (unsigned k = 0; k < n; k++)
+			z -= row[k] * r->z[k][i];
+		r->z[n][i] = z / row[n];
+	}
+	r->col[r->cols++] = column;
 	return 0;
 }
 
-/* The leverage of a row is the squared length of factor^-1 times the row; xt is overwritten by these. r->y: residuals. */
-static double left_out_error(const gsl_matrix *factor, gsl_matrix *xt, struct regression *r)
+/* By forward and back substitution; of columns of length one. */
+static void coefficients(const struct regression *r, double coef[REGRESSION_COLS_MAX])
 {
-	double sum = 0, first = 0;
+	for (unsigned i = 0; i < r->cols; i++) {
+		double c = r->col[i]->product;
 
-	gsl_blas_dtrsm(CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, 1, factor, xt);
-	for (size_t i = 0; i < xt->size2; i++) {
-		double leverage = 0, missed;
-
-		for (size_t k = 0; k < xt->size1; k++)
-			leverage += pow(xt->data[k * xt->tda + i], 2);
-		if (leverage > LEVERAGE_MAX)
-			return INFINITY;
-		missed = r->y[i] / (1 - leverage);
-		sum += missed * missed;
-		first += i < r->first ? missed * missed : 0;
+		for (unsigned k = 0; k < i; k++)
+			c -= r->factor[i][k] * coef[k];
+		coef[i] = c / r->factor[i][i];
 	}
-	r->first_error = r->first ? sqrt(first / r->first) : 0;
-	return sqrt(sum / (r->weight > 0 ? r->weight : (double)xt->size2));
+	for (unsigned i = r->cols; i-- > 0;) {
+		double c = coef[i];
+
+		for (unsigned k = i + 1; k < r->cols; k++)
+			c -= r->factor[k][i] * coef[k];
+		coef[i] = c / r->factor[i][i];
+	}
 }
 
 double regression_solve(struct regression *r, double coef[REGRESSION_COLS_MAX])
 {
-	double squares[REGRESSION_COLS_MAX * REGRESSION_COLS_MAX], norm[REGRESSION_COLS_MAX], error;
-	gsl_matrix_view xt, gram;
-	gsl_vector_view y, c;
+	const struct regression_target *t = r->target;
+	double sum = 0, first = 0;
 
-	if (r->rows <= r->cols || !r->cols)
+	if (t->rows <= r->cols || !r->cols)
 		return INFINITY;
-	gsl_set_error_handler_off(); /* a singular matrix is an answer */
-	xt = gsl_matrix_view_array_with_tda(r->x[0], r->cols, r->rows, REGRESSION_ROWS_MAX);
-	y = gsl_vector_view_array(r->y, r->rows);
-	c = gsl_vector_view_array(coef, r->cols);
-	gram = gsl_matrix_view_array(squares, r->cols, r->cols);
-	if (columns_scale(&xt.matrix, norm) < 0 || gram_decompose(&xt.matrix, &gram.matrix) < 0)
-		return INFINITY;
-	gsl_blas_dgemv(CblasNoTrans, 1, &xt.matrix, &y.vector, 0, &c.vector);
-	gsl_linalg_cholesky_svx(&gram.matrix, &c.vector);
-	gsl_blas_dgemv(CblasTrans, 1, &xt.matrix, &c.vector, -1, &y.vector);
-	error = left_out_error(&gram.matrix, &xt.matrix, r);
+	coefficients(r, coef);
+	for (unsigned i = 0; i < t->rows; i++) {
+		double leverage = 0, missed = -t->y[i];
+
+		for (unsigned k = 0; k < r->cols; k++) {
+			leverage += r->z[k][i] * r->z[k][i];
+			missed += coef[k] * r->col[k]->x[i];
+		}
+		if (leverage > LEVERAGE_MAX)
+			return INFINITY;
+		missed /= 1 - leverage;
+		sum += missed * missed;
+		first += i < t->first ? missed * missed : 0;
+	}
 	for (unsigned k = 0; k < r->cols; k++)
-		coef[k] /= norm[k];
-	return error;
+		coef[k] /= r->col[k]->norm;
+	r->first_error = t->first ? sqrt(first / t->first) : 0;
+	return sqrt(sum / (t->weight > 0 ? t->weight : (double)t->rows));
 }

@@ -47,8 +47,12 @@ struct fit {
 	struct point p[SCALING_POINTS_MAX];
 	unsigned n_try, try[TRY_MAX];
 	unsigned n_pool;
+	/* What follows is not zeroed. */
 	struct scaling_term pool[POOL_MAX];
 	double col[POOL_MAX][SCALING_POINTS_MAX]; /* by pool term and point: value / y */
+	/* Of the points that are not left out as outliers: made by columns_make. */
+	struct regression_target ones;
+	struct regression_column unit[POOL_MAX]; /* by pool term */
 };
 
 struct evidence {
@@ -61,6 +65,7 @@ struct evidence {
 /* A shape under way. */
 struct trial {
 	unsigned n, term[COEFS_MAX];
+	unsigned sum; /* of the terms: equal sets have equal sums */
 	double coef[COEFS_MAX], error, missed; /* as of a shape */
 };
 
@@ -223,44 +228,68 @@ static unsigned inputs_look(const struct fit *f, struct scaling_model *l, bool *
 
 /* ---- least squares ---- */
 
-/* cols: by point; target NULL: all ones. Returns as regression_solve, over the points that are not left out as
- * outliers. *missed: the error of runs alone. */
-static double fit_columns(const struct fit *f, const double *const *col, unsigned cols, const double *target,
-			  double *coef, double *missed)
+/* target NULL: all ones. The points that are not left out as outliers. */
+static void target_make(const struct fit *f, const double *target, struct regression_target *t)
 {
-	struct regression r;
-	double error;
-
-	r.rows = 0;
-	r.cols = cols;
-	r.weight = 0;
-	r.first = 0;
+	t->rows = t->first = 0;
+	t->weight = 0;
 	for (unsigned i = 0; i < f->n; i++) {
 		double w = f->p[i].weight;
 
 		if (f->p[i].out)
 			continue;
-		for (unsigned k = 0; k < cols; k++)
-			r.x[k][r.rows] = w * col[k][i];
-		r.y[r.rows++] = w * (target ? target[i] : 1);
-		r.weight += w * w;
-		r.first += i < f->n_ran;
+		t->y[t->rows++] = w * (target ? target[i] : 1);
+		t->weight += w * w;
+		t->first += i < f->n_ran;
 	}
-	error = regression_solve(&r, coef);
-	*missed = isfinite(error) ? r.first_error : error;
-	return error;
 }
 
-static void trial_fit(const struct fit *f, struct trial *t)
+/* col: by point. */
+static void column_make(const struct fit *f, const double *col, const struct regression_target *t, struct regression_column *out)
 {
-	const double *col[COEFS_MAX];
+	double x[SCALING_POINTS_MAX];
+	unsigned rows = 0;
 
-	for (unsigned k = 0; k < t->n; k++)
-		col[k] = f->col[t->term[k]];
-	t->error = fit_columns(f, col, t->n, NULL, t->coef, &t->missed);
+	for (unsigned i = 0; i < f->n; i++)
+		if (!f->p[i].out)
+			x[rows++] = f->p[i].weight * col[i];
+	regression_column_make(t, x, out);
+}
+
+/* Of the whole pool. */
+static void columns_make(struct fit *f)
+{
+	target_make(f, NULL, &f->ones);
+	for (unsigned k = 0; k < f->n_pool; k++)
+		column_make(f, f->col[k], &f->ones, &f->unit[k]);
+}
+
+/* r has all terms of the trial but the last one. */
+static void trial_end(const struct fit *f, struct regression *r, struct trial *t)
+{
+	unsigned before = r->cols;
+
+	t->error = t->missed = INFINITY;
+	if (regression_take(r, &f->unit[t->term[t->n - 1]]) < 0)
+		return;
+	t->error = regression_solve(r, t->coef);
+	if (isfinite(t->error))
+		t->missed = r->first_error;
+	r->cols = before;
 	for (unsigned k = 0; k < t->n; k++)
 		if (!(t->coef[k] > 0))
 			t->error = INFINITY; /* parts of a run take time */
+}
+
+/* Returns -1 if the terms do not go together. */
+static int trial_begin(const struct fit *f, const struct trial *t, struct regression *r)
+{
+	r->target = &f->ones;
+	r->cols = 0;
+	for (unsigned k = 0; k < t->n; k++)
+		if (regression_take(r, &f->unit[t->term[k]]) < 0)
+			return -1;
+	return 0;
 }
 
 /* ---- terms ---- */
@@ -328,12 +357,17 @@ static double error_alone(struct fit *f, unsigned var)
 	f->n_pool = 0;
 	pool_add(f, &(struct scaling_term){.c = 1});
 	pool_single(f, var);
+	columns_make(f);
 	for (unsigned i = 1; i < f->n_pool; i++) {
-		struct trial with = {2, {0, i}, {0}, 0, 0}, without = {1, {i}, {0}, 0, 0};
+		struct trial with = {.n = 2, .term = {0, i}}, without = {.n = 1, .term = {i}};
+		struct regression r = {.target = &f->ones};
 
-		trial_fit(f, &with);
-		trial_fit(f, &without);
-		best = fmin(best, fmin(with.error, without.error));
+		trial_end(f, &r, &without);
+		best = fmin(best, without.error);
+		if (trial_begin(f, &(struct trial){.n = 1, .term = {0}}, &r) == 0) {
+			trial_end(f, &r, &with);
+			best = fmin(best, with.error);
+		}
 	}
 	return best;
 }
@@ -403,6 +437,7 @@ static void found_trial(struct found *out, const struct fit *f, const struct tri
 	found_add(out, &s);
 }
 
+/* Of as many terms. */
 static bool trial_same(const struct trial *a, const struct trial *b)
 {
 	unsigned hit = 0;
@@ -410,17 +445,25 @@ static bool trial_same(const struct trial *a, const struct trial *b)
 	for (unsigned i = 0; i < a->n; i++)
 		for (unsigned j = 0; j < b->n; j++)
 			hit += a->term[i] == b->term[j];
-	return a->n == b->n && hit == a->n;
+	return hit == a->n;
+}
+
+/* A term twice is singular; the same terms in another order are the same shape. */
+static bool is_worth_trying(const struct trial *beam, unsigned n, const struct trial *t)
+{
+	for (unsigned k = 0; k + 1 < t->n; k++)
+		if (t->term[k] == t->term[t->n - 1])
+			return false;
+	for (unsigned i = 0; i < n; i++)
+		if (beam[i].sum == t->sum && trial_same(&beam[i], t))
+			return false;
+	return true;
 }
 
 static unsigned beam_add(struct trial *beam, unsigned n, const struct trial *t)
 {
-	unsigned at;
+	unsigned at = n < BEAM ? n++ : BEAM;
 
-	for (unsigned i = 0; i < n; i++)
-		if (trial_same(&beam[i], t))
-			return n;
-	at = n < BEAM ? n++ : BEAM;
 	for (; at && beam[at - 1].error > t->error; at--)
 		if (at < BEAM)
 			beam[at] = beam[at - 1];
@@ -436,15 +479,23 @@ static void sums_try(const struct fit *f, struct found *out)
 
 	for (unsigned size = 1; size <= most && n_from; size++) {
 		n_to = 0;
-		for (unsigned b = 0; b < n_from; b++)
+		for (unsigned b = 0; b < n_from; b++) {
+			struct regression r;
+
+			if (trial_begin(f, &from[b], &r) < 0)
+				continue;
 			for (unsigned k = 0; k < f->n_pool; k++) {
 				struct trial t = from[b];
 
 				t.term[t.n++] = k;
-				trial_fit(f, &t);
+				t.sum += k;
+				if (!is_worth_trying(to, n_to, &t))
+					continue;
+				trial_end(f, &r, &t);
 				if (isfinite(t.error))
 					n_to = beam_add(to, n_to, &t);
 			}
+		}
 		for (unsigned b = 0; b < n_to; b++)
 			found_trial(out, f, &to[b]);
 		/* what the first term leaves over may have the wrong sign alone: single terms always go on */
@@ -453,11 +504,29 @@ static void sums_try(const struct fit *f, struct found *out)
 	}
 }
 
+/* Sets the shape's errors. Returns -1 if there is no fit. */
+static int powers_fit(const struct fit *f, double cols[][SCALING_POINTS_MAX], unsigned n, const double *target,
+		      struct scaling_shape *s, double *coef)
+{
+	struct regression_column col[COEFS_MAX];
+	struct regression_target t;
+	struct regression r = {.target = &t};
+
+	target_make(f, target, &t);
+	for (unsigned k = 0; k < n; k++) {
+		column_make(f, cols[k], &t, &col[k]);
+		if (regression_take(&r, &col[k]) < 0)
+			return -1;
+	}
+	s->error = regression_solve(&r, coef);
+	s->missed = r.first_error;
+	return isfinite(s->error) ? 0 : -1;
+}
+
 /* c * prod x_i^a_i over the first m inputs that are tried: linear in logarithms. */
 static void powers_try(const struct fit *f, unsigned m, unsigned first, struct found *out)
 {
 	double cols[COEFS_MAX][SCALING_POINTS_MAX], target[SCALING_POINTS_MAX], coef[COEFS_MAX];
-	const double *col[COEFS_MAX];
 	struct scaling_shape s = {.n = 1};
 
 	if (out->points < m + 2 || m + 1 > COEFS_MAX)
@@ -471,22 +540,21 @@ static void powers_try(const struct fit *f, unsigned m, unsigned first, struct f
 			cols[k + 1][i] = log(f->p[i].x[f->try[first + k]]);
 		}
 	}
-	for (unsigned k = 0; k <= m; k++)
-		col[k] = cols[k];
-	s.error = fit_columns(f, col, m + 1, target, coef, &s.missed);
+	if (powers_fit(f, cols, m + 1, target, &s, coef) < 0)
+		return;
 	s.t[0] = (struct scaling_term){.c = exp(coef[0]), .n = m};
 	for (unsigned k = 0; k < m; k++) {
 		s.t[0].f[k] = (struct scaling_factor){f->try[first + k], coef[k + 1], 0};
 		if (!(fabs(coef[k + 1]) <= POWER_MAX))
 			return;
 	}
-	if (!isfinite(s.error) || !isfinite(s.t[0].c) || !(s.t[0].c > 0))
+	if (!isfinite(s.t[0].c) || !(s.t[0].c > 0))
 		return;
 	s.weight = weight_of(s.error, m + 1, out->points);
 	found_add(out, &s);
 }
 
-static void shapes_find(const struct fit *f, struct found *out)
+static void shapes_find(struct fit *f, struct found *out)
 {
 	double points = 0;
 
@@ -494,6 +562,7 @@ static void shapes_find(const struct fit *f, struct found *out)
 		points += f->p[i].out ? 0 : f->p[i].weight * f->p[i].weight;
 	out->n = 0;
 	out->points = (unsigned)lround(points);
+	columns_make(f);
 	sums_try(f, out);
 	for (unsigned k = 0; k < f->n_try; k++)
 		powers_try(f, 1, k, out);
@@ -692,12 +761,13 @@ int scaling_fit_with(const struct param_family_run *runs, size_t n, const struct
 		     struct scaling_model *out, struct errbuf *why)
 {
 	struct evidence e = {runs, n < SCALING_RUNS_MAX ? n : SCALING_RUNS_MAX, points, n_points};
-	struct fit *f = calloc(1, sizeof(*f));
+	struct fit *f = malloc(sizeof(*f));
 	int rv;
 
 	memset(out, 0, sizeof(*out));
 	if (!f)
 		return err_set(why, "no memory for a model over inputs");
+	memset(f, 0, offsetof(struct fit, pool));
 	rv = fit_all(f, &e, out, why);
 	free(f);
 	if (rv < 0)
