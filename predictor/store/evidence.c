@@ -4,41 +4,30 @@
 #include "predictor/store/evidence.h"
 #include "predictor/store/internal.h"
 
-/* Prepared, with key and candidate bound; NULL with err filled. */
-static sqlite3_stmt *prepare_of(struct store *s, const char *sql, const char *key, const char *candidate, struct errbuf *err)
+/* With key and candidate bound; NULL with err filled. */
+static sqlite3_stmt *statement_of(struct store *s, enum store_query q, const char *key, const char *candidate, struct errbuf *err)
 {
-	sqlite3_stmt *st = store_prepare(s, sql, err);
+	sqlite3_stmt *st = store_stmt(s, q, err);
 
 	if (!st)
 		return NULL;
 	if (store_bind_key(st, 1, key) < 0) {
-		sqlite3_finalize(st);
-		store_fault_set(STORE_FAILED, err, "%s: '%.40s' is not a key of 32 hex digits", s->path, key);
+		store_bad_key(s, key, err);
 		return NULL;
 	}
 	store_bind_text(st, 2, candidate);
 	return st;
 }
 
-static int clear(struct store *s, const char *key, const char *candidate, struct errbuf *err)
-{
-	sqlite3_stmt *st = prepare_of(s, "DELETE FROM evidence WHERE key = ?1 AND candidate = ?2", key, candidate, err);
-	int n = st ? store_run_stmt(s, st, "cannot drop what an estimate was made of", err) : -1;
-
-	sqlite3_finalize(st);
-	return n < 0 ? -1 : 0;
-}
-
 int store_evidence_put(struct store *s, const char *key, const char *candidate, const struct combine_part *part, unsigned n,
 		       struct errbuf *err)
 {
-	if (clear(s, key, candidate, err) < 0)
+	sqlite3_stmt *st = statement_of(s, Q_EVIDENCE_CLEAR, key, candidate, err);
+
+	if (!st || store_run_stmt(s, st, "cannot drop what an estimate was made of", err) < 0)
 		return -1;
 	for (unsigned i = 0; i < n; i++) {
-		sqlite3_stmt *st = prepare_of(s, "INSERT INTO evidence VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)", key,
-					      candidate, err);
-		int rv;
-
+		st = statement_of(s, Q_EVIDENCE_ADD, key, candidate, err);
 		if (!st)
 			return -1;
 		sqlite3_bind_int(st, 3, (int)part[i].e.kind);
@@ -49,9 +38,7 @@ int store_evidence_put(struct store *s, const char *key, const char *candidate, 
 		sqlite3_bind_double(st, 8, part[i].weight);
 		sqlite3_bind_double(st, 9, part[i].error);
 		sqlite3_bind_int64(st, 10, part[i].programs);
-		rv = store_run_stmt(s, st, "cannot write what an estimate was made of", err);
-		sqlite3_finalize(st);
-		if (rv < 0)
+		if (store_run_stmt(s, st, "cannot write what an estimate was made of", err) < 0)
 			return -1;
 	}
 	return 0;
@@ -60,8 +47,7 @@ int store_evidence_put(struct store *s, const char *key, const char *candidate, 
 int store_evidence_get(struct store *s, const char *key, const char *candidate, struct combine_part *out, unsigned max,
 		       struct errbuf *err)
 {
-	sqlite3_stmt *st = prepare_of(s, "SELECT kind, mean_s, lo_s, hi_s, runs, weight, error, programs FROM evidence"
-					 " WHERE key = ?1 AND candidate = ?2 ORDER BY kind", key, candidate, err);
+	sqlite3_stmt *st = statement_of(s, Q_EVIDENCE_GET, key, candidate, err);
 	unsigned n = 0;
 	int rv = 0;
 
@@ -76,6 +62,6 @@ int store_evidence_get(struct store *s, const char *key, const char *candidate, 
 		p->error = sqlite3_column_double(st, 6);
 		p->programs = (unsigned)sqlite3_column_int64(st, 7);
 	}
-	sqlite3_finalize(st);
+	sqlite3_reset(st);
 	return rv < 0 ? -1 : (int)n;
 }

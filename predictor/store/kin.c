@@ -15,16 +15,12 @@ static int bad_key(struct store *s, struct errbuf *err)
 
 static int family_write(struct store *s, const struct store_family *f, struct errbuf *err)
 {
-	sqlite3_stmt *st = store_prepare(s, "INSERT OR REPLACE INTO families VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-					 err);
-	int rv;
+	sqlite3_stmt *st = store_stmt(s, Q_FAMILY_PUT, err);
 
 	if (!st)
 		return -1;
-	if (store_bind_key(st, 1, f->family) < 0 || store_bind_key(st, 2, f->kin) < 0) {
-		sqlite3_finalize(st);
+	if (store_bind_key(st, 1, f->family) < 0 || store_bind_key(st, 2, f->kin) < 0)
 		return bad_key(s, err);
-	}
 	store_bind_text(st, 3, f->candidate);
 	sqlite3_bind_double(st, 4, f->e.mean_s);
 	sqlite3_bind_double(st, 5, f->e.lo_s);
@@ -35,9 +31,7 @@ static int family_write(struct store *s, const struct store_family *f, struct er
 	store_bind_text(st, 10, f->reason);
 	sqlite3_bind_double(st, 11, f->scale > 0 ? f->scale : 1);
 	sqlite3_bind_int64(st, 12, f->updated);
-	rv = store_run_stmt(s, st, "cannot write what is known of a family", err);
-	sqlite3_finalize(st);
-	return rv < 0 ? -1 : 0;
+	return store_run_stmt(s, st, "cannot write what is known of a family", err) < 0 ? -1 : 0;
 }
 
 int store_family_put(struct store *s, const struct store_family *f, struct errbuf *err)
@@ -89,15 +83,12 @@ int store_family_lookup(struct store *s, const char *family, const char *kin, st
 
 static int model_write(struct store *s, const struct store_model *m, struct errbuf *err)
 {
-	sqlite3_stmt *st = store_prepare(s, "INSERT OR REPLACE INTO models VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", err);
-	int rv;
+	sqlite3_stmt *st = store_stmt(s, Q_MODEL_PUT, err);
 
 	if (!st)
 		return -1;
-	if (store_bind_key(st, 1, m->kin) < 0) {
-		sqlite3_finalize(st);
+	if (store_bind_key(st, 1, m->kin) < 0)
 		return bad_key(s, err);
-	}
 	store_bind_text(st, 2, m->candidate);
 	store_bind_text(st, 3, m->law);
 	sqlite3_bind_int64(st, 4, m->runs);
@@ -105,9 +96,7 @@ static int model_write(struct store *s, const struct store_model *m, struct errb
 	store_bind_text(st, 6, m->reason);
 	sqlite3_bind_double(st, 7, m->scale > 0 ? m->scale : 1);
 	sqlite3_bind_int64(st, 8, m->updated);
-	rv = store_run_stmt(s, st, "cannot write a model over inputs", err);
-	sqlite3_finalize(st);
-	return rv < 0 ? -1 : 0;
+	return store_run_stmt(s, st, "cannot write a model over inputs", err) < 0 ? -1 : 0;
 }
 
 int store_model_put(struct store *s, const struct store_model *m, struct errbuf *err)

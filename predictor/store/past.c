@@ -119,21 +119,18 @@ int store_array_runs(struct store *s, const char *key, struct store_array_run *o
 
 int store_drift_put(struct store *s, const char *key, const char *candidate, const struct drift *d, struct errbuf *err)
 {
-	sqlite3_stmt *st = store_prepare(s, "INSERT OR REPLACE INTO drifts VALUES(?1, ?2, ?3, ?4, ?5)", err);
+	sqlite3_stmt *st = store_stmt(s, Q_DRIFT_PUT, err);
 	int rv;
 
 	if (!st)
 		return -1;
-	if (store_bind_key(st, 1, key) < 0) {
-		sqlite3_finalize(st);
+	if (store_bind_key(st, 1, key) < 0)
 		return bad_key(s, err);
-	}
 	store_bind_text(st, 2, candidate);
 	sqlite3_bind_int(st, 3, (int)d->stage);
 	sqlite3_bind_int64(st, 4, d->since);
 	sqlite3_bind_int64(st, 5, d->acted);
 	rv = store_run_stmt(s, st, "cannot write a drift", err);
-	sqlite3_finalize(st);
 	if (rv >= 0 && s->past && past_memory_drift(s->past, key, candidate, d) < 0)
 		store_past_drop(s);
 	return rv < 0 ? -1 : 0;

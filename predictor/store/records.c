@@ -24,19 +24,17 @@ int store_record_put(struct store *s, const struct store_probe *row, const struc
 }
 
 /* A statement that selects one text by key and candidate (NULL: by key alone). */
-static int text_read(struct store *s, const char *sql, const char *key, const char *candidate, char **text, struct errbuf *err)
+static int text_read(struct store *s, enum store_query q, const char *key, const char *candidate, char **text, struct errbuf *err)
 {
-	sqlite3_stmt *st = store_prepare(s, sql, err);
+	sqlite3_stmt *st = store_stmt(s, q, err);
 	const char *found;
 	int rv;
 
 	*text = NULL;
 	if (!st)
 		return -1;
-	if (store_bind_key(st, 1, key) < 0) {
-		sqlite3_finalize(st);
-		return store_fault_set(STORE_FAILED, err, "%s: '%.40s' is not a key of 32 hex digits", s->path, key);
-	}
+	if (store_bind_key(st, 1, key) < 0)
+		return store_bad_key(s, key, err);
 	if (candidate)
 		store_bind_text(st, 2, candidate);
 	rv = store_step(s, st, "cannot read a record", err);
@@ -45,7 +43,7 @@ static int text_read(struct store *s, const char *sql, const char *key, const ch
 		rv = found != NULL;
 	if (rv == 1 && !(*text = strdup(found)))
 		rv = store_fault_set(STORE_FAILED, err, "out of memory");
-	sqlite3_finalize(st);
+	sqlite3_reset(st);
 	return rv;
 }
 
@@ -59,7 +57,7 @@ static int text_parse(int rv, char *text, struct result *out)
 
 int store_record_text(struct store *s, const char *key, const char *candidate, char **text, struct errbuf *err)
 {
-	return text_read(s, "SELECT result FROM probes WHERE key = ?1 AND candidate = ?2", key, candidate, text, err);
+	return text_read(s, Q_RECORD_GET, key, candidate, text, err);
 }
 
 int store_record_get(struct store *s, const char *key, const char *candidate, struct result *out, struct errbuf *err)
@@ -91,7 +89,7 @@ int store_base_keep(struct store *s, const char *key, const char *candidate, str
 int store_base_get(struct store *s, const char *key, struct result *out, struct errbuf *err)
 {
 	char *text;
-	int rv = text_read(s, "SELECT record FROM probe_bases WHERE key = ?1", key, NULL, &text, err);
+	int rv = text_read(s, Q_BASE_GET, key, NULL, &text, err);
 
 	return text_parse(rv, text, out);
 }

@@ -77,12 +77,18 @@ static const char *const queries[Q_N] = {
 			" EXISTS(SELECT 1 FROM node_classes c WHERE c.candidate = e.candidate AND c.class_hex = e.node_class"
 			" AND (c.uid = -1 OR c.uid = (SELECT uid FROM programs WHERE key = ?1)) AND " STORE_CLASS_HAS_GONE("c") ")"
 			" FROM estimates e WHERE e.key = ?1",
+    [Q_EVIDENCE_CLEAR] = "DELETE FROM evidence WHERE key = ?1 AND candidate = ?2",
+    [Q_EVIDENCE_ADD] = "INSERT INTO evidence VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [Q_EVIDENCE_GET] = "SELECT kind, mean_s, lo_s, hi_s, runs, weight, error, programs FROM evidence"
+		       " WHERE key = ?1 AND candidate = ?2 ORDER BY kind",
+    [Q_FAMILY_PUT] = "INSERT OR REPLACE INTO families VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     [Q_FAMILY_LIST] = "SELECT candidate, mean_s, lo_s, hi_s, runs, programs, ranges, reason, scale, updated FROM families"
 		      " WHERE family = ?1 AND kin = ?2",
     [Q_ARRAY_RUNS] = "SELECT candidate, array_task, elapsed_s, end_state, restarts, array_job AND elapsed_s > 0 AND submit_time >="
 		     " coalesce((SELECT since FROM drifts d WHERE d.key = ?1 AND d.candidate = r.candidate), 0)"
 		     " FROM runs r WHERE key = ?1 ORDER BY submit_time DESC LIMIT ?2",
     [Q_POINTS_GET] = "SELECT list, job, updated FROM points WHERE kin = ?1 AND candidate = ?2",
+    [Q_MODEL_PUT] = "INSERT OR REPLACE INTO models VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [Q_MODEL_LIST] = "SELECT candidate, law, runs, points, reason, scale, updated FROM models WHERE kin = ?1"
 		     " ORDER BY updated DESC",
     [Q_PROBE_PUT] = "INSERT INTO probes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
@@ -95,6 +101,8 @@ static const char *const queries[Q_N] = {
     [Q_PROBE_LIST_ALL] = "SELECT key, candidate FROM probes WHERE ?2 = 0 OR (1 << state) & ?2"
 			 " ORDER BY key, candidate",
     [Q_PROBE_DROP_ALL] = "DELETE FROM probes WHERE key = ?1",
+    [Q_RECORD_GET] = "SELECT result FROM probes WHERE key = ?1 AND candidate = ?2",
+    [Q_BASE_GET] = "SELECT record FROM probe_bases WHERE key = ?1",
     [Q_BASE_DROP] = "DELETE FROM probe_bases WHERE key = ?1",
     [Q_RUN_PUT] = "INSERT OR REPLACE INTO runs VALUES(" RUN_VALUES ")",
     [Q_RUN_ADD] = "INSERT OR IGNORE INTO runs VALUES(" RUN_VALUES ")",
@@ -122,6 +130,7 @@ static const char *const queries[Q_N] = {
     [Q_PAST_KIN] = PAST_RUNS("kin = ?3", ""),
     [Q_PAST_USER] = PAST_RUNS("uid = ?4", ""),
     [Q_PAST_USER_EXCEPT] = PAST_RUNS("uid = ?4", " AND family IS NOT ?6"),
+    [Q_DRIFT_PUT] = "INSERT OR REPLACE INTO drifts VALUES(?1, ?2, ?3, ?4, ?5)",
     [Q_DRIFT_GET] = "SELECT stage, since, acted FROM drifts WHERE key = ?1 AND candidate = ?2",
 };
 
