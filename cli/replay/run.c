@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Simulates a stream once for each way to plan: see replay.h. */
+#include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/replay/replay.h"
 #include "cli/ui/util.h"
@@ -162,19 +168,111 @@ out:
 	return rv;
 }
 
-int replay_simulate(const struct replay_conf *conf, const struct stream *stream, struct replay *out, struct errbuf *err)
-{
-	double start = cli_now();
+/* ---- all ways ---- */
 
-	*out = (struct replay){0};
+/* The longest first, so that the last ones fill the gaps. */
+static const enum plan_by order[PLAN_WAYS] = {PLAN_PRECEDENT, PLAN_BOTH, PLAN_SIMILAR, PLAN_LAST_TWO, PLAN_REQUEST, PLAN_PERFECT};
+
+/* Each way runs in a process of its own. They share this memory, and each writes its own entries. */
+struct ways {
+	struct replay found[PLAN_WAYS]; /* of each the row and what that way alone finds */
+	struct errbuf err[PLAN_WAYS];
+	pid_t pid[PLAN_WAYS]; /* 0: not running */
+	unsigned running, ended;
+};
+
+static int way_start(const struct replay_conf *conf, const struct stream *stream, enum plan_by by, struct ways *w, struct errbuf *err)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid < 0)
+		return err_set(err, "cannot start a process: %s", strerror(errno));
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(getppid() != parent || way_run(conf, stream, by, &w->found[by], &w->err[by]) < 0);
+	}
+	w->pid[by] = pid;
+	w->running++;
+	return 0;
+}
+
+/* Waits for the end of one way. */
+static int way_await(struct ways *w, struct errbuf *err)
+{
+	int status;
+	pid_t pid = waitpid(-1, &status, 0);
+
+	if (pid < 0)
+		return errno == EINTR ? 0 : err_set(err, "cannot wait for a process: %s", strerror(errno));
 	for (unsigned by = 0; by < PLAN_WAYS; by++) {
-		if (conf->progress)
-			conf->progress(by, PLAN_WAYS);
-		if (way_run(conf, stream, (enum plan_by)by, out, err) < 0)
+		if (w->pid[by] != pid)
+			continue;
+		w->pid[by] = 0;
+		w->running--;
+		w->ended++;
+		if (WIFSIGNALED(status))
+			return err_set(err, "planned by %s: ended by signal %d", plan_name((enum plan_by)by), WTERMSIG(status));
+		if (WEXITSTATUS(status)) {
+			*err = w->err[by];
 			return -1;
+		}
+	}
+	return 0;
+}
+
+static void ways_stop(struct ways *w)
+{
+	for (unsigned by = 0; by < PLAN_WAYS; by++)
+		if (w->pid[by] > 0) {
+			kill(w->pid[by], SIGKILL);
+			while (waitpid(w->pid[by], NULL, 0) < 0 && errno == EINTR)
+				;
+		}
+}
+
+/* As many at once as there are processors. */
+static int ways_run(const struct replay_conf *conf, const struct stream *stream, struct ways *w, struct errbuf *err)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned most = processors > 1 ? (unsigned)processors : 1, next = 0;
+	int rv = 0;
+
+	while (w->ended < PLAN_WAYS && rv == 0) {
+		if (conf->progress)
+			conf->progress(w->ended, PLAN_WAYS);
+		if (next < PLAN_WAYS && w->running < most)
+			rv = way_start(conf, stream, order[next++], w, err);
+		else
+			rv = way_await(w, err);
 	}
 	if (conf->progress)
 		conf->progress(1, 1);
+	return rv;
+}
+
+static void ways_join(const struct ways *w, struct replay *out)
+{
+	*out = w->found[PLAN_PRECEDENT];
+	for (unsigned by = 0; by < PLAN_WAYS; by++)
+		out->row[by] = w->found[by].row[by];
+	out->requested_h = w->found[PLAN_REQUEST].requested_h;
+	out->used_h = w->found[PLAN_REQUEST].used_h;
+}
+
+int replay_simulate(const struct replay_conf *conf, const struct stream *stream, struct replay *out, struct errbuf *err)
+{
+	double start = cli_now();
+	struct ways *w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int rv;
+
+	*out = (struct replay){0};
+	if (w == MAP_FAILED)
+		return err_set(err, "no memory for figures");
+	rv = ways_run(conf, stream, w, err);
+	ways_stop(w);
+	if (rv == 0)
+		ways_join(w, out);
 	out->seconds = cli_now() - start;
-	return 0;
+	munmap(w, sizeof(*w));
+	return rv;
 }

@@ -171,4 +171,22 @@ $r = precedent('replay', '--swf', 'no.swf');
 is($r->{rc}, 1, 'a log without a job');
 like($r->{err}, qr/^precedent: no\.swf:1: 3 fields instead of 18\nprecedent: no\.swf: no jobs in it\n\z/, '... the line and the reason');
 
+# Each way to plan is simulated by a process of its own. If one is killed, as by the kernel without memory, the message says so.
+sacct_file('many', map { { Submit => $begin + 700 * $_, run => 600 + $_ % 97, SubmitLine => 'sbatch melt.sh ' . $_ % 50 } } 0 .. 20_000);
+my $pid = fork // die "fork: $!\n";
+if (!$pid) {
+	open STDERR, '>', 'told' or die "told: $!\n";
+	exec build_dir() . '/precedent', 'replay', '--json', '--sacct', 'many';
+	die "precedent: $!\n";
+}
+my $child;
+for (1 .. patience(30) * 100) {
+	($child) = slurp("/proc/$pid/task/$pid/children") =~ /(\d+)/ and last;
+	select undef, undef, undef, 0.01;
+}
+ok($child && kill(KILL => $child), 'a process is killed');
+waitpid $pid, 0;
+is($? >> 8, 1, '... and the replay fails');
+like(slurp('told'), qr/\Aprecedent: many: planned by [a-z-]+: ended by signal 9\n\z/, '... in one line that says why');
+
 done_testing;
