@@ -99,25 +99,40 @@ int group_ids_parse(const char *text, struct group_ids *ids)
 /* ---- rows ---- */
 
 /* A row that no run can have made counts as none. Returns whether it is one. */
-static bool row_take(sqlite3_stmt *st, struct ladder_group *g)
+static bool row_take(const void *row, size_t size, struct ladder_group *g)
 {
-	if (sqlite3_column_bytes(st, 1) != sizeof(*g))
+	if (size != sizeof(*g))
 		return false;
-	memcpy(g, sqlite3_column_blob(st, 1), sizeof(*g));
+	memcpy(g, row, sizeof(*g));
 	if (ladder_group_valid(g))
 		return true;
 	memset(g, 0, sizeof(*g));
 	return false;
 }
 
+static int groups_of_memory(const struct store *s, const struct group_ids *ids, struct ladder_group out[LADDER_RUNGS])
+{
+	int found = 0;
+
+	for (unsigned r = 0; r < LADDER_RUNGS; r++) {
+		const struct ladder_group *g = ids->id[r] ? past_memory_group_of(s->past, ids->id[r]) : NULL;
+
+		found += g && row_take(g, sizeof(*g), &out[r]);
+	}
+	return found;
+}
+
 /* One statement for all, so that the plugin begins one transaction. */
 int store_groups_get(struct store *s, const struct group_ids *ids, struct ladder_group out[LADDER_RUNGS],
 		     struct errbuf *err)
 {
-	sqlite3_stmt *st = store_stmt(s, Q_GROUPS_GET, err);
+	sqlite3_stmt *st;
 	int found = 0, rv;
 
 	memset(out, 0, LADDER_RUNGS * sizeof(*out));
+	if (s->past)
+		return groups_of_memory(s, ids, out);
+	st = store_stmt(s, Q_GROUPS_GET, err);
 	if (!st)
 		return -1;
 	for (unsigned r = 0; r < LADDER_RUNGS; r++)
@@ -127,7 +142,7 @@ int store_groups_get(struct store *s, const struct group_ids *ids, struct ladder
 
 		for (unsigned r = 0; r < LADDER_RUNGS; r++)
 			if (id && ids->id[r] == id)
-				found += row_take(st, &out[r]);
+				found += row_take(sqlite3_column_blob(st, 1), (size_t)sqlite3_column_bytes(st, 1), &out[r]);
 	}
 	sqlite3_reset(st);
 	return rv < 0 ? -1 : found;
@@ -144,7 +159,11 @@ static int group_put(struct store *s, uint64_t id, const struct ladder_group *g,
 	sqlite3_bind_blob(st, 2, g, sizeof(*g), SQLITE_STATIC);
 	sqlite3_bind_int64(st, 3, run->end_time);
 	sqlite3_bind_int64(st, 4, run->uid);
-	return store_run_stmt(s, st, "cannot write a group of runs", err) < 0 ? -1 : 0;
+	if (store_run_stmt(s, st, "cannot write a group of runs", err) < 0)
+		return -1;
+	if (s->past && past_memory_group(s->past, id, g) < 0)
+		store_past_drop(s);
+	return 0;
 }
 
 int store_groups_add(struct store *s, const struct group_ids *ids, const struct group_run *run, struct errbuf *err)

@@ -138,10 +138,13 @@ int store_drift_put(struct store *s, const char *key, const char *candidate, con
 
 int store_drift_get(struct store *s, const char *key, const char *candidate, struct drift *out, struct errbuf *err)
 {
-	sqlite3_stmt *st = store_stmt(s, Q_DRIFT_GET, err);
+	sqlite3_stmt *st;
 	int rv;
 
 	*out = (struct drift){DRIFT_NONE, 0, 0};
+	if (s->past && identity_key_valid(key))
+		return past_memory_drift_of(s->past, key, candidate, out);
+	st = store_stmt(s, Q_DRIFT_GET, err);
 	if (!st)
 		return -1;
 	if (store_bind_key(st, 1, key) < 0)

@@ -42,7 +42,12 @@ struct user {
 
 struct change {
 	uint32_t key, candidate;
-	int64_t since, acted;
+	struct drift drift;
+};
+
+struct group {
+	uint64_t id;
+	struct ladder_group of;
 };
 
 struct past_memory {
@@ -50,8 +55,10 @@ struct past_memory {
 	struct text *text;
 	struct user *user;
 	struct change *change;
+	struct group *group;
+	uint32_t n_group, group_room;
 	uint32_t n_row, row_room, n_text, text_room, n_user, user_room, n_change, change_room;
-	struct hash_table rows, texts, users, changes;
+	struct hash_table rows, texts, users, changes, groups;
 };
 
 /* ---- texts and users ---- */
@@ -176,10 +183,12 @@ void past_memory_destroy(struct past_memory *m)
 	free(m->text);
 	free(m->user);
 	free(m->change);
+	free(m->group);
 	hash_table_free(&m->rows);
 	hash_table_free(&m->texts);
 	hash_table_free(&m->users);
 	hash_table_free(&m->changes);
+	hash_table_free(&m->groups);
 	free(m);
 }
 
@@ -280,7 +289,7 @@ static uint32_t change_find(const struct past_memory *m, uint32_t key, uint32_t 
 
 int past_memory_drift(struct past_memory *m, const char *key, const char *candidate, const struct drift *d)
 {
-	struct change c = {text_keep(m, key), text_keep(m, candidate), d->since, d->acted};
+	struct change c = {text_keep(m, key), text_keep(m, candidate), *d};
 	uint32_t i;
 
 	if (c.key == HASH_TABLE_NONE || c.candidate == HASH_TABLE_NONE)
@@ -297,13 +306,57 @@ int past_memory_drift(struct past_memory *m, const char *key, const char *candid
 	return 0;
 }
 
+int past_memory_drift_of(const struct past_memory *m, const char *key, const char *candidate, struct drift *out)
+{
+	uint32_t k = text_find(m, key), c = k == HASH_TABLE_NONE || !m->text[k].drifted ? HASH_TABLE_NONE : text_find(m, candidate);
+	uint32_t i = c == HASH_TABLE_NONE ? HASH_TABLE_NONE : change_find(m, k, c);
+
+	if (i == HASH_TABLE_NONE)
+		return 0;
+	*out = m->change[i].drift;
+	return 1;
+}
+
+/* ---- groups ---- */
+
+/* HASH_TABLE_NONE: there is none. The id is a hash. */
+static uint32_t group_find(const struct past_memory *m, uint64_t id)
+{
+	uint32_t at, i;
+
+	HASH_TABLE_FOR_EACH(&m->groups, id, at, i)
+		if (m->group[i].id == id)
+			return i;
+	return HASH_TABLE_NONE;
+}
+
+int past_memory_group(struct past_memory *m, uint64_t id, const struct ladder_group *g)
+{
+	uint32_t i = group_find(m, id);
+
+	if (i == HASH_TABLE_NONE) {
+		if (ARRAY_ROOM(m->group, m->group_room, m->n_group + 1) < 0 || hash_table_add(&m->groups, id, m->n_group) < 0)
+			return -1;
+		i = m->n_group++;
+	}
+	m->group[i] = (struct group){id, *g};
+	return 0;
+}
+
+const struct ladder_group *past_memory_group_of(const struct past_memory *m, uint64_t id)
+{
+	uint32_t i = group_find(m, id);
+
+	return i == HASH_TABLE_NONE ? NULL : &m->group[i].of;
+}
+
 /* ---- reading ---- */
 
 static bool is_within_change(const struct past_memory *m, const struct row *r, uint32_t key)
 {
 	uint32_t i = m->text[key].drifted ? change_find(m, key, r->candidate) : HASH_TABLE_NONE;
 
-	return i != HASH_TABLE_NONE && r->submit_time >= m->change[i].since && r->submit_time <= m->change[i].acted;
+	return i != HASH_TABLE_NONE && r->submit_time >= m->change[i].drift.since && r->submit_time <= m->change[i].drift.acted;
 }
 
 static void text_copy(const struct text *t, char *out, size_t size)

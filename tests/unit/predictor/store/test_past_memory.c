@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Past runs of a store in memory are those that SQLite finds in a file with the same rows. */
+/* Past runs, drifts and groups of a store in memory are those that SQLite finds in a file with the same rows. */
 #include "predictor/store/busy.h"
 #include "predictor/store/forget.h"
+#include "predictor/store/groups.h"
 #include "predictor/store/keep.h"
 #include "predictor/store/past.h"
 #include "predictor/store/runs.h"
@@ -72,6 +73,48 @@ static void drift_put(void)
 		ok(store_drift_put(both[i], key, candidate, &d, &err));
 }
 
+static void groups_any(struct group_ids *ids)
+{
+	for (unsigned r = 0; r < LADDER_RUNGS; r++)
+		ids->id[r] = any(3) ? 1 + any(20) : 0;
+}
+
+static void group_add(void)
+{
+	static const char *const states[] = {"COMPLETED", "TIMEOUT", "FAILED", "BOOT_FAIL"};
+	struct group_run run = {1000 + any(3), states[any(4)], any(9) ? 1 + any(1000) : 0, NOW + any(40)};
+	struct group_ids ids;
+
+	groups_any(&ids);
+	for (int i = 0; i < 2; i++)
+		ok(store_groups_add(both[i], &ids, &run, &err));
+}
+
+/* Of groups and drifts. Returns how many groups were found. */
+static unsigned ask_small(void)
+{
+	struct ladder_group found[2][LADDER_RUNGS];
+	const char *candidate = candidate_any();
+	char key[IDENTITY_KEY_LEN + 1];
+	struct group_ids ids;
+	struct drift d[2];
+	int n[2], m[2];
+
+	groups_any(&ids);
+	key_of(any(2) ? any(6) : 20 + any(3), key);
+	for (int i = 0; i < 2; i++) {
+		n[i] = store_groups_get(both[i], &ids, found[i], &err);
+		m[i] = store_drift_get(both[i], key, candidate, &d[i], &err);
+	}
+	assert_in_range(n[0], 0, LADDER_RUNGS);
+	assert_int_equal(n[0], n[1]);
+	assert_memory_equal(found[0], found[1], sizeof(found[0]));
+	assert_in_range(m[0], 0, 1);
+	assert_int_equal(m[0], m[1]);
+	assert_true(d[0].stage == d[1].stage && d[0].since == d[1].since && d[0].acted == d[1].acted);
+	return (unsigned)n[0];
+}
+
 static void same(const struct store_past *a, const struct store_past *b)
 {
 	assert_int_equal(a->jobid, b->jobid);
@@ -131,6 +174,7 @@ static void open_both(void)
 		run_put();
 		if (i % 20 == 0)
 			drift_put();
+		group_add();
 	}
 }
 
@@ -142,17 +186,20 @@ static void close_both(void)
 
 static void test_as_file(void **state)
 {
-	unsigned found = 0;
+	unsigned found = 0, groups = 0;
 
 	(void)state;
 	open_both();
 	for (unsigned i = 0; i < QUERIES; i++) {
 		found += ask();
+		groups += ask_small();
 		run_put();
+		group_add();
 		if (any(4) == 0)
 			drift_put();
 	}
 	assert_in_range(found, QUERIES, UINT32_MAX);
+	assert_in_range(groups, QUERIES, UINT32_MAX);
 	close_both();
 }
 
@@ -164,6 +211,7 @@ static void goes(void (*drop)(struct store *s))
 		drop(both[i]);
 	for (unsigned i = 0; i < QUERIES; i++) {
 		ask();
+		ask_small();
 		run_put();
 	}
 	close_both();
