@@ -103,7 +103,7 @@ static bool array_longest(const struct array_past *a, const struct array_run *ea
 /* Tasks of arrays alone. */
 static int earlier_read(const struct daemon_env *env, const struct store_past_filter *f, struct array_run *out, struct errbuf *errp)
 {
-	struct store_past *past = calloc(ARRAY_LOOK, sizeof(*past));
+	struct store_past *past = malloc(ARRAY_LOOK * sizeof(*past));
 	int n = past ? store_past_read(env->store, f, past, ARRAY_LOOK, errp) : err_set(errp, "no memory for past runs"), kept = 0;
 
 	for (int i = 0; i < n; i++)

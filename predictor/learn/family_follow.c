@@ -39,7 +39,7 @@ int family_follow(struct ended_run *r, struct errbuf *errp)
 	if (!drift)
 		return -1;
 	f.since = drift->since;
-	past = calloc(PARAM_FAMILY_RUNS_MAX, sizeof(*past));
+	past = malloc(PARAM_FAMILY_RUNS_MAX * sizeof(*past));
 	if (!past)
 		return err_set(errp, "no memory for past runs");
 	n = store_past_read(r->env->store, &f, past, PARAM_FAMILY_RUNS_MAX, errp);

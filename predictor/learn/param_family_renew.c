@@ -85,7 +85,7 @@ int param_family_renew(const struct ended_run *r, struct errbuf *errp)
 
 	if (!run->kin[0] || !run->vars[0] || run->array_job)
 		return 0;
-	past = calloc(SCALING_RUNS_MAX, sizeof(*past));
+	past = malloc(SCALING_RUNS_MAX * sizeof(*past));
 	if (!past)
 		return err_set(errp, "no memory for past runs");
 	/* also of programs that ran elsewhere and have probes here */

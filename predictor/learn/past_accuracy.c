@@ -25,10 +25,12 @@ static size_t told_count(const struct interval_calibration_run *runs, size_t n)
 
 struct past_accuracy *past_accuracy_gather(struct past_runs *runs, const char *own, const char *candidate, struct errbuf *errp)
 {
-	struct past_accuracy *w = calloc(1, sizeof(*w));
+	struct past_accuracy *w = malloc(sizeof(*w)); /* only the lists' first entries are read */
 	int n;
 
-	if (!w || !(w->past = calloc(2 * INTERVAL_CALIBRATION_RUNS, sizeof(*w->past)))) {
+	if (w)
+		w->n_family = w->n_others = 0;
+	if (!w || !(w->past = malloc(2 * INTERVAL_CALIBRATION_RUNS * sizeof(*w->past)))) {
 		err_set(errp, "no memory for past runs");
 		goto fail;
 	}

@@ -130,7 +130,7 @@ static int runs_read(struct past_runs *runs, const char *candidate, struct store
 	bool array = false;
 	int n;
 
-	*out = calloc(ARRAY_LOOK, sizeof(**out));
+	*out = malloc(ARRAY_LOOK * sizeof(**out));
 	if (!*out)
 		return err_set(errp, "no memory for past runs");
 	if (store_drift_get(runs->store, runs->key, candidate, &drift, errp) < 0)

@@ -167,10 +167,12 @@ int scaling_follow(struct ended_run *r, struct errbuf *errp)
 
 	if (!r->row->kin[0] || !r->row->vars[0])
 		return 0;
-	f = calloc(1, sizeof(*f));
+	f = malloc(sizeof(*f)); /* large; of its lists only entries that were filled are read */
 	if (!f)
 		return err_set(errp, "no memory for past runs");
 	f->run = r;
+	f->n = f->n_members = f->computed.n = 0;
+	f->width = 0;
 	rv = candidate_fit(f, errp);
 	free(f);
 	return rv < 0 ? -1 : 0;
