@@ -2,11 +2,13 @@
 /* Linear least squares of a few columns: see regression.h. Sums run in the order of the reference BLAS, from row 0 upwards. */
 #include <gsl/gsl_cblas.h>
 #include <math.h>
+#include <stdbool.h>
 
 #include "predictor/estimate/regression.h"
 
 #define PIVOT_MIN    1e-10 /* of columns of length one; a smaller pivot counts as singular */
 #define LEVERAGE_MAX 0.999
+#define ROUNDING     1e-9 /* of the target's square: differences of squares are not exact */
 
 static double product_of(const double *a, const double *b, unsigned n)
 {
@@ -31,13 +33,28 @@ void regression_column_make(const struct regression_target *t, const double *x, 
 	out->product = product_of(out->x, t->y, t->rows);
 }
 
-int regression_take(struct regression *r, const struct regression_column *column)
+static double weight_of(const struct regression_target *t)
+{
+	return t->weight > 0 ? t->weight : (double)t->rows;
+}
+
+/* Is the root mean square of the residuals above `most`? */
+static bool is_above(const struct regression *r, unsigned cols, double most)
+{
+	double rest = r->square - product_of(r->part, r->part, cols);
+
+	return !isinf(most) && rest - ROUNDING * r->square > most * most * weight_of(r->target);
+}
+
+int regression_take(struct regression *r, const struct regression_column *column, double most)
 {
 	unsigned n = r->cols, rows = r->target->rows;
 	double *row = r->factor[n], pivot;
 
 	if (n == REGRESSION_COLS_MAX || !(column->norm > 0))
 		return -1;
+	if (!n)
+		r->square = product_of(r->target->y, r->target->y, rows);
 	for (unsigned k = 0; k < n; k++)
 		row[k] = (product_of(column->x, r->col[k]->x, rows) - product_of(r->factor[k], row, k)) * r->scale[k];
 	pivot = column->square - product_of(row, row, n);
@@ -47,6 +64,12 @@ int regression_take(struct regression *r, const struct regression_column *column
 	row[n] = pivot * r->scale[n];
 	if (row[n] * row[n] < PIVOT_MIN)
 		return -1;
+	r->part[n] = column->product;
+	for (unsigned k = 0; k < n; k++)
+		r->part[n] -= row[k] * r->part[k];
+	r->part[n] /= row[n];
+	if (is_above(r, n + 1, most))
+		return 1;
 	for (unsigned i = 0; i < rows; i++) {
 		double z = column->x[i];
 
@@ -58,18 +81,11 @@ int regression_take(struct regression *r, const struct regression_column *column
 	return 0;
 }
 
-/* By forward and back substitution; of columns of length one. */
+/* By back substitution; of columns of length one. */
 static void coefficients(const struct regression *r, double coef[REGRESSION_COLS_MAX])
 {
-	for (unsigned i = 0; i < r->cols; i++) {
-		double c = r->col[i]->product;
-
-		for (unsigned k = 0; k < i; k++)
-			c -= r->factor[i][k] * coef[k];
-		coef[i] = c / r->factor[i][i];
-	}
 	for (unsigned i = r->cols; i-- > 0;) {
-		double c = coef[i];
+		double c = r->part[i];
 
 		for (unsigned k = i + 1; k < r->cols; k++)
 			c -= r->factor[k][i] * coef[k];
@@ -101,5 +117,5 @@ double regression_solve(struct regression *r, double coef[REGRESSION_COLS_MAX])
 	for (unsigned k = 0; k < r->cols; k++)
 		coef[k] /= r->col[k]->norm;
 	r->first_error = t->first ? sqrt(first / t->first) : 0;
-	return sqrt(sum / (t->weight > 0 ? t->weight : (double)t->rows));
+	return sqrt(sum / weight_of(t));
 }

@@ -37,12 +37,18 @@ struct regression {
 	const struct regression_column *col[REGRESSION_COLS_MAX];
 	double factor[REGRESSION_COLS_MAX][REGRESSION_COLS_MAX]; /* lower triangle: Cholesky factor of x' x */
 	double scale[REGRESSION_COLS_MAX];			 /* reciprocal of the root of each pivot */
+	double square; /* of the target with itself */
+	double part[REGRESSION_COLS_MAX];			 /* factor^-1 x' y: the target is explained but for its squares */
 	double z[REGRESSION_COLS_MAX][REGRESSION_ROWS_MAX];	 /* factor^-1 x': the leverage of a row is the sum of its squares */
 	double first_error; /* set by regression_solve unless it returns INFINITY: root mean square of their leave-one-out errors */
 };
 
-/* Returns -1 if the column is, as far as doubles tell, a sum of the others, or if it cannot be one: then it is not taken. */
-int regression_take(struct regression *r, const struct regression_column *column);
+/*
+ * Returns -1 if the column is, as far as doubles tell, a sum of the others, or if it cannot be one: then it is not taken. Returns
+ * 1, and does not take it, if the residuals alone are above `most`: leave-one-out errors are larger than residuals, so
+ * regression_solve would return more than `most`.
+ */
+int regression_take(struct regression *r, const struct regression_column *column, double most);
 
 /*
  * Fills coef[cols]. Returns the root mean square of the leave-one-out errors. Returns INFINITY without columns, if rows <= cols,

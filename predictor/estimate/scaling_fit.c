@@ -264,13 +264,13 @@ static void columns_make(struct fit *f)
 		column_make(f, f->col[k], &f->ones, &f->unit[k]);
 }
 
-/* r has all terms of the trial but the last one. */
-static void trial_end(const struct fit *f, struct regression *r, struct trial *t)
+/* r has all terms of the trial but the last one. A trial with an error above `most` may get an infinite error. */
+static void trial_end(const struct fit *f, struct regression *r, double most, struct trial *t)
 {
 	unsigned before = r->cols;
 
 	t->error = t->missed = INFINITY;
-	if (regression_take(r, &f->unit[t->term[t->n - 1]]) < 0)
+	if (regression_take(r, &f->unit[t->term[t->n - 1]], most) != 0)
 		return;
 	t->error = regression_solve(r, t->coef);
 	if (isfinite(t->error))
@@ -287,7 +287,7 @@ static int trial_begin(const struct fit *f, const struct trial *t, struct regres
 	r->target = &f->ones;
 	r->cols = 0;
 	for (unsigned k = 0; k < t->n; k++)
-		if (regression_take(r, &f->unit[t->term[k]]) < 0)
+		if (regression_take(r, &f->unit[t->term[k]], INFINITY) < 0)
 			return -1;
 	return 0;
 }
@@ -362,10 +362,10 @@ static double error_alone(struct fit *f, unsigned var)
 		struct trial with = {.n = 2, .term = {0, i}}, without = {.n = 1, .term = {i}};
 		struct regression r = {.target = &f->ones};
 
-		trial_end(f, &r, &without);
+		trial_end(f, &r, INFINITY, &without);
 		best = fmin(best, without.error);
 		if (trial_begin(f, &(struct trial){.n = 1, .term = {0}}, &r) == 0) {
-			trial_end(f, &r, &with);
+			trial_end(f, &r, INFINITY, &with);
 			best = fmin(best, with.error);
 		}
 	}
@@ -491,7 +491,7 @@ static void sums_try(const struct fit *f, struct found *out)
 				t.sum += k;
 				if (!is_worth_trying(to, n_to, &t))
 					continue;
-				trial_end(f, &r, &t);
+				trial_end(f, &r, n_to == BEAM ? to[BEAM - 1].error : INFINITY, &t);
 				if (isfinite(t.error))
 					n_to = beam_add(to, n_to, &t);
 			}
@@ -515,7 +515,7 @@ static int powers_fit(const struct fit *f, double cols[][SCALING_POINTS_MAX], un
 	target_make(f, target, &t);
 	for (unsigned k = 0; k < n; k++) {
 		column_make(f, cols[k], &t, &col[k]);
-		if (regression_take(&r, &col[k]) < 0)
+		if (regression_take(&r, &col[k], INFINITY) < 0)
 			return -1;
 	}
 	s->error = regression_solve(&r, coef);

@@ -90,11 +90,11 @@ static double solve_with(const struct problem *p, double coef[COLS], unsigned mo
 	for (unsigned k = 0; k < p->cols; k++) {
 		for (unsigned m = 0; m < more; m++) {
 			regression_column_make(&t, p->x[(k + 1 + m) % p->cols], &other);
-			regression_take(&r, &other);
+			regression_take(&r, &other, INFINITY);
 			r.cols = k;
 		}
 		regression_column_make(&t, p->x[k], &col[k]);
-		if (regression_take(&r, &col[k]) < 0)
+		if (regression_take(&r, &col[k], INFINITY) < 0)
 			return INFINITY;
 	}
 	return regression_solve(&r, coef);
@@ -105,9 +105,26 @@ static double solve(const struct problem *p, double coef[COLS])
 	return solve_with(p, coef, 0);
 }
 
+/* With a bound at the last column: INFINITY if it is not taken. */
+static double solve_below(const struct problem *p, double most)
+{
+	struct regression_target t = {.rows = p->rows};
+	struct regression_column col[COLS];
+	struct regression r = {.target = &t};
+	double coef[COLS];
+
+	memcpy(t.y, p->y, sizeof(t.y));
+	for (unsigned k = 0; k < p->cols; k++) {
+		regression_column_make(&t, p->x[k], &col[k]);
+		if (regression_take(&r, &col[k], k + 1 < p->cols ? INFINITY : most) != 0)
+			return INFINITY;
+	}
+	return regression_solve(&r, coef);
+}
+
 static void test_random(void **state)
 {
-	unsigned solved = 0;
+	unsigned solved = 0, refused = 0;
 
 	(void)state;
 	for (unsigned round = 0; round < 500; round++) {
@@ -126,11 +143,15 @@ static void test_random(void **state)
 		if (error == INFINITY) /* one row decides a coefficient */
 			continue;
 		solved++;
+		assert_true(solve_below(&r, error) == error && solve_below(&r, 1.01 * error) == error);
+		assert_true(solve_below(&r, 0.1 * error) == INFINITY || solve_below(&r, 0.1 * error) == error);
+		refused += solve_below(&r, 0.1 * error) == INFINITY;
 		assert_true(fabs(error / expected_error - 1) < 1e-6);
 		for (unsigned k = 0; k < r.cols; k++)
 			assert_true(fabs(coef[k] - expected[k]) < 1e-8 * (1 + fabs(expected[k])));
 	}
 	assert_true(solved > 450);
+	assert_true(refused > 300);
 }
 
 static void test_exact(void **state)
