@@ -29,7 +29,7 @@ struct options {
 	enum sim_policy policies[SIM_POLICIES];
 	enum predict_kind kinds[PREDICT_KINDS];
 	size_t seeds;
-	const char *errors, *column, *swf, *write_swf;
+	const char *errors, *column, *swf, *write_swf, *write_sacct;
 	bool json, summary;
 };
 
@@ -48,6 +48,7 @@ static const char usage[] =
     "  --jobs N --seeds N                  of each workload (10000), how many of them (10)\n"
     "  --new SHARE --same SHARE            jobs of a new program (0.2); repetitions with the same input (0.5)\n"
     "  --window N                          a repetition repeats one of so many last jobs (1000)\n"
+    "  --arrays SHARE                      programs that are submitted as arrays (0)\n"
     "  --ask-most SHARE                    programs for which the longest time is asked (0.15)\n"
     "  --errors FILE --column NAME         measured errors (tests/bench/accuracy.jsonl, skeleton)\n"
     "  --cover SHARE --withheld SHARE      of errors below the upper bound (0.9); programs never predicted (0)\n"
@@ -55,6 +56,7 @@ static const char usage[] =
     "  --guard raise|soft|overtime --overtime MIN   LimitGuard of precedent.conf (raise); OverTimeLimit (60)\n"
     "  --swf FILE                          a trace instead of the model; --nodes N where it does not say\n"
     "  --write-swf FILE --seed N           the model's workload of that seed (1), and nothing else\n"
+    "  --write-sacct FILE --seed N         the same as sacct prints it, with arrays\n"
     "  --json | --summary                  a line of JSON for each run; a line for each scheduler, machine and load\n";
 
 static void complain(void *arg, const char *text)
@@ -107,14 +109,15 @@ static int parse_kinds(char *text, struct options *o)
 }
 
 enum { O_NODES = 256, O_LOAD, O_POLICY, O_DEPTH, O_PREDICTOR, O_JOBS, O_SEEDS, O_NEW, O_SAME, O_WINDOW, O_ASK_MOST, O_ERRORS, O_COLUMN, O_COVER,
-       O_WITHHELD, O_MARGIN, O_MIN_LIMIT, O_POLL, O_GUARD, O_OVERTIME, O_SWF, O_WRITE_SWF, O_SEED, O_JSON, O_SUMMARY, O_HELP };
+       O_WITHHELD, O_MARGIN, O_MIN_LIMIT, O_POLL, O_GUARD, O_OVERTIME, O_SWF, O_WRITE_SWF, O_WRITE_SACCT, O_ARRAYS, O_SEED, O_JSON, O_SUMMARY, O_HELP };
 
 static const struct option long_options[] = {
     {"nodes", 1, NULL, O_NODES}, {"load", 1, NULL, O_LOAD}, {"policy", 1, NULL, O_POLICY}, {"depth", 1, NULL, O_DEPTH},
     {"predictor", 1, NULL, O_PREDICTOR}, {"jobs", 1, NULL, O_JOBS}, {"seeds", 1, NULL, O_SEEDS}, {"new", 1, NULL, O_NEW},
     {"same", 1, NULL, O_SAME}, {"window", 1, NULL, O_WINDOW}, {"ask-most", 1, NULL, O_ASK_MOST}, {"errors", 1, NULL, O_ERRORS}, {"column", 1, NULL, O_COLUMN}, {"cover", 1, NULL, O_COVER},
     {"withheld", 1, NULL, O_WITHHELD}, {"margin", 1, NULL, O_MARGIN}, {"min-limit", 1, NULL, O_MIN_LIMIT},
-    {"poll", 1, NULL, O_POLL}, {"guard", 1, NULL, O_GUARD}, {"overtime", 1, NULL, O_OVERTIME}, {"swf", 1, NULL, O_SWF}, {"write-swf", 1, NULL, O_WRITE_SWF}, {"seed", 1, NULL, O_SEED}, {"json", 0, NULL, O_JSON}, {"summary", 0, NULL, O_SUMMARY},
+    {"poll", 1, NULL, O_POLL}, {"guard", 1, NULL, O_GUARD}, {"overtime", 1, NULL, O_OVERTIME}, {"swf", 1, NULL, O_SWF}, {"write-swf", 1, NULL, O_WRITE_SWF},
+    {"write-sacct", 1, NULL, O_WRITE_SACCT}, {"arrays", 1, NULL, O_ARRAYS}, {"seed", 1, NULL, O_SEED}, {"json", 0, NULL, O_JSON}, {"summary", 0, NULL, O_SUMMARY},
     {"help", 0, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 static int parse_model(int option, char *value, struct options *o)
@@ -145,6 +148,8 @@ static int parse_model(int option, char *value, struct options *o)
 		return rv;
 	case O_ASK_MOST:
 		return parse_number(value, 0, 1, &o->work.ask_most);
+	case O_ARRAYS:
+		return parse_number(value, 0, 1, &o->work.arrays);
 	case O_NEW:
 		return parse_number(value, 0, 1, &o->work.new_program);
 	default:
@@ -206,6 +211,9 @@ static int parse_option(int option, char *value, struct options *o)
 		return 0;
 	case O_SWF:
 		o->swf = value;
+		return 0;
+	case O_WRITE_SACCT:
+		o->write_sacct = value;
 		return 0;
 	case O_WRITE_SWF:
 		o->write_swf = value;
@@ -440,16 +448,17 @@ out:
 
 static int write_workload(const struct options *o, struct errbuf *err)
 {
+	const char *path = o->write_swf ? o->write_swf : o->write_sacct;
 	struct workload w;
 	FILE *f;
 	int rv;
 
 	if (source(o, NULL, o->nodes[0], o->loads[0], o->work.seed, &w, err) < 0)
 		return -1;
-	f = fopen(o->write_swf, "we");
-	rv = f && workload_write_swf(&w, f) == 0 ? 0 : -1;
+	f = fopen(path, "we");
+	rv = f && (o->write_swf ? workload_write_swf : workload_write_sacct)(&w, f) >= 0 ? 0 : -1;
 	if ((f && fclose(f)) || rv < 0)
-		rv = err_set(err, "%s: %m", o->write_swf);
+		rv = err_set(err, "%s: %m", path);
 	workload_free(&w);
 	return rv;
 }
@@ -460,7 +469,7 @@ static int run_all(struct options *o, struct errbuf *err)
 	struct swf swf = {0};
 	int rv = -1;
 
-	if (o->write_swf)
+	if (o->write_swf || o->write_sacct)
 		return write_workload(o, err);
 	if (predict_errors_read(o->errors, o->column, &errors, err) < 0)
 		return -1;

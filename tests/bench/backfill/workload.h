@@ -19,6 +19,8 @@ struct work_kind {
 	uint32_t user;
 	uint32_t program; /* of this user, size and request: a family */
 	uint32_t input;	  /* a number of its own over all programs: an exact key */
+	uint32_t array;	  /* number of the array's first job, from 1; 0: of no array */
+	uint32_t task;	  /* its index */
 };
 
 struct workload {
@@ -41,6 +43,7 @@ struct workload_conf {
 	double noise_sigma; /* the same over runs of the same input */
 	double ask_most;    /* share of the programs for which the longest permitted time is asked */
 	uint32_t window;    /* how many of the last jobs a repetition repeats one of */
+	double arrays;	    /* share of the programs that are submitted as arrays */
 };
 extern const struct workload_conf workload_defaults;
 
@@ -49,6 +52,7 @@ int workload_generate(const struct workload_conf *conf, struct workload *out, st
  * load is as it was. */
 int workload_from_swf(const struct swf *swf, uint32_t nodes, struct workload *out, struct errbuf *err);
 int workload_write_swf(const struct workload *w, FILE *f);
+int workload_write_sacct(const struct workload *w, FILE *f);
 void workload_free(struct workload *w);
 
 /* The least round value, in minutes, that is not below; the longest permitted one when none is. */

@@ -57,7 +57,7 @@ static void name_kinds(struct workload *w, struct key *keys)
 
 		w->users += !i || keys[i].part[0] != keys[i - 1].part[0];
 		w->programs += !i || memcmp(keys[i].part, keys[i - 1].part, sizeof(keys[i].part)) != 0;
-		*k = (struct work_kind){w->users - 1, w->programs - 1, w->programs - 1};
+		*k = (struct work_kind){.user = w->users - 1, .program = w->programs - 1, .input = w->programs - 1};
 	}
 	w->inputs = w->programs;
 }

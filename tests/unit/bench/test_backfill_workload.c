@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "predictor/replay/measure.h"
+#include "predictor/replay/stream.h"
 #include "tests/bench/backfill/intervals.h"
 #include "tests/bench/backfill/predict.h"
 #include "tests/bench/backfill/random.h"
@@ -55,6 +56,87 @@ static void test_swf_workload(void **state)
 	assert_non_null(strstr(err.text, "name it"));
 	workload_free(&a);
 	swf_free(&s);
+}
+
+/* ---- accounting, with arrays ---- */
+
+static void task_check(const struct workload *w, size_t i, size_t first)
+{
+	assert_int_equal(w->kinds[i].task, i - first);
+	assert_int_equal(w->jobs[i].nodes, 1);
+	assert_int_equal(w->jobs[i].submit_s, w->jobs[first].submit_s);
+	assert_int_equal(w->jobs[i].request_min, w->jobs[first].request_min);
+	assert_int_equal(w->kinds[i].input, w->kinds[first].input);
+	assert_int_equal(w->kinds[i].user, w->kinds[first].user);
+}
+
+/* What replay reads is what was written. */
+static void written_check(const struct workload *w)
+{
+	struct errbuf err = {""};
+	FILE *f = tmpfile();
+	struct stream s;
+
+	assert_non_null(f);
+	assert_int_equal(workload_write_sacct(w, f), 0);
+	rewind(f);
+	assert_int_equal(stream_from_sacct(f, "written", w->nodes, NULL, NULL, &s, &err), 0);
+	fclose(f);
+	assert_true(s.n == w->n && s.nodes == w->nodes && !s.bad && !s.left_out && !s.too_large);
+	for (size_t i = 0; i < w->n; i++) {
+		bool over = w->jobs[i].run_s > (int64_t)w->jobs[i].request_min * 60;
+
+		assert_int_equal(s.jobs[i].submit_s, w->jobs[i].submit_s - w->jobs[0].submit_s);
+		assert_int_equal(s.jobs[i].nodes, w->jobs[i].nodes);
+		assert_int_equal(s.jobs[i].request_min, w->jobs[i].request_min);
+		assert_int_equal(s.about[i].array_job, w->kinds[i].array);
+		assert_int_equal(s.about[i].array_task, w->kinds[i].task);
+		assert_string_equal(s.about[i].state, over ? "TIMEOUT" : "COMPLETED");
+		if (!over)
+			assert_int_equal(s.jobs[i].run_s, w->jobs[i].run_s);
+		for (size_t k = i < 50 ? 0 : i - 50; k < i; k++) /* equal texts are one pointer */
+			assert_int_equal(s.about[i].program == s.about[k].program, w->kinds[i].input == w->kinds[k].input);
+	}
+	stream_free(&s);
+}
+
+static void test_arrays(void **state)
+{
+	struct workload_conf conf = workload_defaults;
+	size_t arrays = 0, tasks = 0, first = 0, again = 0;
+	struct errbuf err = {""};
+	struct workload w;
+	uint32_t size[4000] = {0}; /* tasks of each program */
+
+	(void)state;
+	conf.jobs = 4000;
+	conf.arrays = 0.2;
+	assert_int_equal(workload_generate(&conf, &w, &err), 0);
+	for (size_t i = 0; i < w.n; i++) {
+		uint32_t program = w.kinds[i].program;
+
+		if (!w.kinds[i].array)
+			continue;
+		tasks++;
+		if (w.kinds[i].array == i + 1) {
+			arrays++;
+			first = i;
+		}
+		assert_int_equal(w.kinds[i].array, first + 1);
+		task_check(&w, i, first);
+		if (i + 1 < w.n && w.kinds[i + 1].array != first + 1) { /* the last one of all may be cut */
+			assert_in_range(w.kinds[i].task, 1, 63);
+			again += size[program] != 0;
+			assert_true(!size[program] || size[program] == w.kinds[i].task + 1);
+			size[program] = w.kinds[i].task + 1;
+		}
+	}
+	assert_in_range(arrays, 50, w.n / 2);
+	assert_in_range(tasks, 4 * arrays, 40 * arrays);
+	assert_in_range(again, 10, arrays);
+	assert_true(fabs(w.load - conf.load) < 0.02 * conf.load);
+	written_check(&w);
+	workload_free(&w);
 }
 
 /* ---- the model ---- */
@@ -205,7 +287,7 @@ static void test_predictors(void **state)
 	struct predict_errors errors = {exact, 4};
 	/* User 0 runs program 0 with input 0, again, with input 1; user 1 program 1. */
 	struct sim_job jobs[4] = {{0, 1000, 1, 600}, {100, 1000, 1, 600}, {2000, 3000, 1, 600}, {2000, 3000, 1, 600}};
-	struct work_kind kinds[4] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 1}, {1, 1, 2}};
+	struct work_kind kinds[4] = {[2] = {.input = 1}, [3] = {.user = 1, .program = 1, .input = 2}};
 	struct workload w = small_workload(jobs, kinds, 4);
 	struct predict_conf conf = predict_defaults;
 	struct sim_plan plan;
@@ -263,7 +345,7 @@ static void test_withheld_and_cover(void **state)
 	double ratios[] = {0.5, 1, 1, 1, 1, 1, 1, 1, 1, 2};
 	struct predict_errors errors = {ratios, 10};
 	struct sim_job jobs[2] = {{0, 1000, 1, 600}, {9000, 1000, 1, 600}};
-	struct work_kind kinds[2] = {{0, 0, 0}, {0, 0, 0}};
+	struct work_kind kinds[2] = {{.user = 0}};
 	struct workload w = small_workload(jobs, kinds, 2);
 	struct predict_conf conf = predict_defaults;
 	struct errbuf err = {""};
@@ -363,6 +445,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_swf_workload),
+		cmocka_unit_test(test_arrays),
 		cmocka_unit_test(test_lublin),
 		cmocka_unit_test(test_arrivals),
 		cmocka_unit_test(test_gamma),
