@@ -4,7 +4,11 @@
 # precedent replay on workloads of the model of Lublin and Feitelson: waits and slowdowns by requests, and how they change with
 # each other way to plan. A row for each scheduler, machine and load; means over the seeds with 95 % confidence intervals.
 #
+# --arrays: this share of the programs is submitted as job arrays. --at-once: so many replays run beside each other; each runs its
+# ways to plan beside each other too.
+#
 #   tests/bench/replay.pl [--seeds 10] [--nodes 128,1024] [--loads 0.7,0.9] [--policies easy,slurm] [--guard soft] [--jobs 10000]
+#                         [--arrays 0] [--at-once 1]
 use strict;
 use warnings;
 
@@ -13,8 +17,10 @@ use Getopt::Long;
 use JSON::PP qw(decode_json);
 use List::Util qw(sum);
 
-my %o = (seeds => 10, nodes => '128,1024', loads => '0.7,0.9', policies => 'easy,slurm', guard => 'soft', jobs => 10000);
-GetOptions(\%o, 'seeds=i', 'nodes=s', 'loads=s', 'policies=s', 'guard=s', 'jobs=i') && !@ARGV && $o{seeds} > 1 or die "usage: see the head of $0\n";
+my %o = (seeds => 10, nodes => '128,1024', loads => '0.7,0.9', policies => 'easy,slurm', guard => 'soft', jobs => 10000,
+	arrays => 0, 'at-once' => 1);
+GetOptions(\%o, 'seeds=i', 'nodes=s', 'loads=s', 'policies=s', 'guard=s', 'jobs=i', 'arrays=f', 'at-once=i') && !@ARGV && $o{seeds} > 1 &&
+	$o{'at-once'} > 0 or die "usage: see the head of $0\n";
 my $build = $ENV{PRECEDENT_BUILD} // 'build';
 my $dir = tempdir(CLEANUP => 1);
 my @ways = qw(last-two similar precedent both perfect);
@@ -31,34 +37,70 @@ sub interval {
 	return sprintf "%+.0f\xc2\xb1%.0f", 100 * $mean, 100 * ($t[@v - 1] // 1.96) * sqrt($square / (@v - 1) / @v);
 }
 
-sub replayed {
+# Where the figures of one replay are kept.
+sub figures_of { my ($nodes, $load, $policy, $seed) = @_; return "$dir/$policy-$nodes-$load-$seed.json" }
+
+sub replay {
 	my ($nodes, $load, $policy, $seed) = @_;
-	my $file = "$dir/$nodes-$load-$seed.swf";
-	run("$build/tests/bench/backfill", '--write-swf', $file, '--seed', $seed, '--nodes', $nodes, '--load', $load, '--jobs', $o{jobs}) if !-e $file;
-	open my $pipe, '-|', "$build/precedent", 'replay', '--swf', $file, '--policy', $policy, '--guard', $o{guard}, '--json' or die "precedent: $!\n";
-	my $json = decode_json(do { local $/; <$pipe> });
-	close $pipe or die "precedent replay has failed\n";
+	my $out = figures_of(@_);
+	run("$build/tests/bench/backfill", '--write-sacct', "$out.jobs", '--seed', $seed, '--nodes', $nodes, '--load', $load, '--jobs', $o{jobs},
+		'--arrays', $o{arrays});
+	open STDOUT, '>', $out or die "$out: $!\n";
+	run("$build/precedent", 'replay', '--sacct', "$out.jobs", '--nodes', $nodes, '--policy', $policy, '--guard', $o{guard}, '--json');
+	unlink "$out.jobs";
+	return;
+}
+
+# So many at once, each in a process of its own.
+sub replay_all {
+	my @todo = @_;
+	my $running = 0;
+	while (@todo || $running) {
+		if (@todo && $running < $o{'at-once'}) {
+			my $of = shift @todo;
+			my $pid = fork // die "fork: $!\n";
+			if (!$pid) {
+				$File::Temp::KEEP_ALL = 1; # the directory is the parent's
+				replay(@$of);
+				exit 0;
+			}
+			$running++;
+		} else {
+			wait;
+			die "a replay has failed\n" if $?;
+			$running--;
+		}
+	}
+	return;
+}
+
+sub replayed {
+	my $file = figures_of(@_);
+	open my $in, '<', $file or die "$file: $!\n";
+	my $json = decode_json(do { local $/; <$in> });
 	die "$_->{killed_by_us} jobs were ended before the limits of their users\n" for grep { $_->{killed_by_us} } @{ $json->{plans} };
 	return $json;
 }
 
-$| = 1;
-print '| scheduler, nodes, load | wait, min | slowdown | ' . join(' | ', map { "$_: wait | slowdown" } @ways) . " |\n";
-print '| ' . join(' | ', ('---') x (3 + 2 * @ways)) . " |\n";
+my (@seeds, @rows) = 1 .. $o{seeds};
 for my $policy (split /,/, $o{policies}) {
 	for my $nodes (split /,/, $o{nodes}) {
-		for my $load (split /,/, $o{loads}) {
-			my (%change, %base);
-			for my $json (map { replayed($nodes, $load, $policy, $_) } 1 .. $o{seeds}) {
-				my %plan = map { $_->{planned_by} => $_ } @{ $json->{plans} };
-				for my $figure (qw(wait_s slowdown)) {
-					push @{ $base{$figure} }, $plan{request}{$figure};
-					push @{ $change{$_}{$figure} }, $plan{$_}{$figure} / $plan{request}{$figure} - 1 for @ways;
-				}
-			}
-			printf "| %s, %s, %s | %.0f | %.0f | %s |\n", $policy, $nodes, $load, sum(@{ $base{wait_s} }) / $o{seeds} / 60,
-				sum(@{ $base{slowdown} }) / $o{seeds},
-				join ' | ', map { my $way = $_; map { interval(@{ $change{$way}{$_} }) } qw(wait_s slowdown) } @ways;
+		push @rows, map { [$nodes, $_, $policy] } split /,/, $o{loads};
+	}
+}
+replay_all(map { my $row = $_; map { [@$row, $_] } @seeds } @rows);
+print '| scheduler, nodes, load | wait, min | slowdown | ' . join(' | ', map { "$_: wait | slowdown" } @ways) . " |\n";
+print '| ' . join(' | ', ('---') x (3 + 2 * @ways)) . " |\n";
+for my $row (@rows) {
+	my ($nodes, $load, $policy) = @$row;
+	my (%change, %base);
+	for my $json (map { replayed(@$row, $_) } @seeds) {
+		my %plan = map { $_->{planned_by} => $_ } @{ $json->{plans} };
+		for my $figure (qw(wait_s slowdown)) {
+			push @{ $base{$figure} }, $plan{request}{$figure};
+			push @{ $change{$_}{$figure} }, $plan{$_}{$figure} / $plan{request}{$figure} - 1 for @ways;
 		}
 	}
+	printf "| %s, %s, %s | %.0f | %.0f | %s |\n", $policy, $nodes, $load, sum(@{ $base{wait_s} }) / $o{seeds} / 60,
+		sum(@{ $base{slowdown} }) / $o{seeds}, join ' | ', map { my $way = $_; map { interval(@{ $change{$way}{$_} }) } qw(wait_s slowdown) } @ways;
 }
