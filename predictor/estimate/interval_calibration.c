@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/identity.h"
 #include "predictor/estimate/interval_calibration.h"
 
 #define AGE_DECAY   0.98 /* weight of a run relative to the one after it */
@@ -109,7 +110,7 @@ static void program_errors(const struct interval_calibration_run *runs, size_t n
 	for (size_t i = first; i < n; i++) {
 		const struct interval_calibration_run *r = &runs[i];
 
-		if (strcmp(r->key, runs[first].key) || r->at_least || !(r->actual_s > 0))
+		if (!identity_key_same(r->key, runs[first].key) || r->at_least || !(r->actual_s > 0))
 			continue;
 		if (r->pred_s > 0 && r->kind >= 0 && r->kind < ESTIMATE_KINDS && r->kind != ESTIMATE_HISTORY) {
 			sq[r->kind] += pow(r->pred_s / r->actual_s - 1, 2);
@@ -135,7 +136,7 @@ static void program_errors(const struct interval_calibration_run *runs, size_t n
 static bool met_before(const struct interval_calibration_run *runs, size_t i)
 {
 	for (size_t j = 0; j < i; j++)
-		if (!strcmp(runs[j].key, runs[i].key))
+		if (identity_key_same(runs[j].key, runs[i].key))
 			return true;
 	return false;
 }
@@ -146,5 +147,5 @@ void interval_calibration_errors_of(const struct interval_calibration_run *runs,
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < n; i++)
 		if (!met_before(runs, i))
-			program_errors(runs, n, i, own && !strcmp(own, runs[i].key), out);
+			program_errors(runs, n, i, own && identity_key_same(own, runs[i].key), out);
 }

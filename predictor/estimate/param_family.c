@@ -24,7 +24,7 @@ static size_t programs_gather(const struct param_family_run *runs, size_t n, str
 	for (size_t i = 0; i < n; i++) {
 		if (runs[i].at_least)
 			continue;
-		for (at = 0; at < count && strcmp(list[at].key, runs[i].key); at++)
+		for (at = 0; at < count && !identity_key_same(list[at].key, runs[i].key); at++)
 			;
 		if (at == count)
 			list[count++] = (struct program){.key = runs[i].key, .latest = i};

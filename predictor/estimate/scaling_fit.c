@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "predictor/estimate/regression.h"
 #include "predictor/estimate/scaling_model.h"
@@ -35,6 +36,7 @@ _Static_assert(COEFS_MAX <= REGRESSION_COLS_MAX && SCALING_POINTS_MAX <= REGRESS
 struct point {
 	double x[SCALING_VARS_MAX], y;
 	const char *vars;
+	uint64_t hash; /* of vars */
 	double times[RUNS_EACH];
 	unsigned n;
 	bool out;
@@ -81,12 +83,14 @@ static int points_gather(const struct param_family_run *runs, size_t n, struct f
 {
 	for (size_t i = 0; i < n && i < SCALING_RUNS_MAX; i++) {
 		unsigned at = 0, n_vars;
+		uint64_t hash;
 
 		if (!isfinite(runs[i].actual_s) || runs[i].actual_s <= 0)
 			return err_set(why, "a past run took %g s", runs[i].actual_s);
 		if (runs[i].at_least)
 			continue;
-		while (at < f->n && strcmp(f->p[at].vars, runs[i].vars))
+		hash = XXH3_64bits(runs[i].vars, strlen(runs[i].vars));
+		while (at < f->n && (f->p[at].hash != hash || strcmp(f->p[at].vars, runs[i].vars)))
 			at++;
 		if (at == SCALING_POINTS_MAX || (at < f->n && f->p[at].n == RUNS_EACH))
 			continue;
@@ -95,6 +99,7 @@ static int points_gather(const struct param_family_run *runs, size_t n, struct f
 			if (!n_vars || (f->n_vars && n_vars != f->n_vars))
 				continue;
 			f->n_vars = n_vars;
+			f->p[f->n].hash = hash;
 			f->p[f->n++].vars = runs[i].vars;
 		}
 		f->p[at].times[f->p[at].n++] = runs[i].actual_s;

@@ -20,7 +20,7 @@ struct stale {
 static bool contains_key(const struct store_past *past, int n, const char *key)
 {
 	for (int i = 0; i < n; i++)
-		if (!strcmp(past[i].key, key))
+		if (identity_key_same(past[i].key, key))
 			return true;
 	return false;
 }

@@ -15,14 +15,14 @@ int scaling_runs_read(struct store *s, const struct scaling_runs_filter *of, str
 	out->n = 0;
 	for (int i = 0; i < n; i++) {
 		const struct store_past *p = &out->past[i];
-		char *vars = out->vars[out->n];
+		const char *vars = p->vars;
 
-		if (!p->vars[0] || (p->array_job != 0) != of->array || (of->except && !strcmp(p->key, of->except)))
+		if (!p->vars[0] || (p->array_job != 0) != of->array || (of->except && identity_key_same(p->key, of->except)))
 			continue;
-		if (of->array)
-			snprintf(vars, SCALING_VARS_TEXT_MAX, "%s,%u", p->vars, p->array_task);
-		else
-			snprintf(vars, SCALING_VARS_TEXT_MAX, "%s", p->vars);
+		if (of->array) {
+			snprintf(out->vars[out->n], SCALING_VARS_TEXT_MAX, "%s,%u", p->vars, p->array_task);
+			vars = out->vars[out->n];
+		}
 		out->submitted[out->n] = p->submit_time;
 		out->runs[out->n++] = (struct param_family_run){p->key, vars, p->actual_s, p->evidence == RUN_LOWER_BOUND};
 	}
