@@ -334,11 +334,21 @@ static int find_file(struct store *s, struct errbuf *err)
 	return fd >= 0 || errno == EEXIST ? 0 : fault_of_errno(s, errno, err);
 }
 
-static int set_pragma(struct store *s, const char *sql, struct errbuf *err)
+static int run_sql(struct store *s, const char *sql, struct errbuf *err)
 {
 	int rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
 
 	return rc == SQLITE_OK ? 0 : store_fail(s, rc, "cannot open", err);
+}
+
+/* The copy in memory (past_memory.h) answers what these indexes are for; each run and each program would be put into all of them. */
+static int open_memory(struct store *s, struct errbuf *err)
+{
+	s->past = past_memory_create();
+	if (!s->past)
+		return 0;
+	return run_sql(s, "DROP INDEX runs_submit; DROP INDEX runs_user; DROP INDEX runs_family; DROP INDEX runs_kin;"
+			     "DROP INDEX runs_open; DROP INDEX programs_updated; DROP INDEX programs_family; DROP INDEX programs_busy", err);
 }
 
 static int open_writer(struct store *s, struct errbuf *err)
@@ -350,10 +360,10 @@ static int open_writer(struct store *s, struct errbuf *err)
 	 * open.
 	 */
 	sqlite3_file_control(s->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
-	if (set_pragma(s, "PRAGMA journal_mode = WAL", err) < 0 || store_migrate(s, err) < 0)
+	if (run_sql(s, "PRAGMA journal_mode = WAL", err) < 0 || store_migrate(s, err) < 0)
 		return -1;
 	/* FULL: commits survive a power loss, at one fsync each; precedentd makes few and large ones. */
-	return set_pragma(s, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF", err);
+	return run_sql(s, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF", err);
 }
 
 static int open_reader(struct store *s, struct errbuf *err)
@@ -408,11 +418,12 @@ int store_open(const char *path, unsigned flags, struct store **out, struct errb
 	sqlite3_extended_result_codes(s->db, 1);
 	sqlite3_busy_timeout(s->db, flags & STORE_WAIT ? WAIT_MS : 0);
 	snprintf(pragma, sizeof(pragma), "PRAGMA cache_size = -%d", CACHE_KIB);
-	if (set_pragma(s, pragma, err) < 0)
+	if (run_sql(s, pragma, err) < 0)
 		goto fail;
 	if ((s->writable ? open_writer(s, err) : open_reader(s, err)) < 0)
 		goto fail;
-	s->past = flags & STORE_MEMORY ? past_memory_create() : NULL;
+	if (flags & STORE_MEMORY && open_memory(s, err) < 0)
+		goto fail;
 	*out = s;
 	return 0;
 fail:
