@@ -175,7 +175,7 @@ static const enum plan_by order[PLAN_WAYS] = {PLAN_PRECEDENT, PLAN_BOTH, PLAN_SI
 
 /* Each way runs in a process of its own. They share this memory, and each writes its own entries. */
 struct ways {
-	struct replay found[PLAN_WAYS]; /* of each the row and what that way alone finds */
+	struct replay found[PLAN_WAYS]; /* by way: its row; estimates of PLAN_PRECEDENT; hours of PLAN_REQUEST */
 	struct errbuf err[PLAN_WAYS];
 	pid_t pid[PLAN_WAYS]; /* 0: not running */
 	unsigned running, ended;

@@ -4,8 +4,8 @@
  * The error of a point that is left out is its residual over one minus its leverage (Allen's PRESS statistic, 1974). Programs that
  * only evaluate models (the job_submit plugin) do not link this file.
  *
- * A regression grows by columns, and what it knows of the earlier ones stays. So a search that tries many last columns with the
- * same first ones pays for the last column alone.
+ * A regression grows by columns. The factor of the earlier columns stays. So a search that tries many last columns behind the same
+ * first columns computes the last column alone.
  */
 #ifndef PRECEDENT_PREDICTOR_ESTIMATE_REGRESSION_H
 #define PRECEDENT_PREDICTOR_ESTIMATE_REGRESSION_H

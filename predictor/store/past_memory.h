@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Runs, drifts and groups of similar runs of a store in memory. Each answer is the answer of SQLite to the same question, without
- * a statement. The store tells this copy of each such row that it writes. What drops rows or undoes a transaction drops the whole
- * copy; SQLite answers from then on.
+ * a statement. The store writes each such row into this copy too. A function that deletes rows or undoes a transaction drops the
+ * whole copy; SQLite answers from then on.
  */
 #ifndef PRECEDENT_PREDICTOR_STORE_PAST_MEMORY_H
 #define PRECEDENT_PREDICTOR_STORE_PAST_MEMORY_H

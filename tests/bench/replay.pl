@@ -1,11 +1,11 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# precedent replay on workloads of the model of Lublin and Feitelson: waits and slowdowns by requests, and how they change with
-# each other way to plan. A row for each scheduler, machine and load; means over the seeds with 95 % confidence intervals.
+# precedent replay on workloads of the model of Lublin and Feitelson: waits and slowdowns by requests, and their changes with each
+# other way to plan. A row for each scheduler, machine and load; means over the seeds with 95 % confidence intervals.
 #
-# --arrays: this share of the programs is submitted as job arrays. --at-once: so many replays run beside each other; each runs its
-# ways to plan beside each other too.
+# --arrays is the share of the programs that are submitted as job arrays. --at-once is the number of replays that run beside each
+# other; each replay has several processes.
 #
 #   tests/bench/replay.pl [--seeds 10] [--nodes 128,1024] [--loads 0.7,0.9] [--policies easy,slurm] [--guard soft] [--jobs 10000]
 #                         [--arrays 0] [--at-once 1]

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who submits what. Repetition, chosen by us, as the model has none: a job is the first of a new program with the
- * probability new_program, else it repeats one of the last `window` submissions, any of them alike (Simon's process, whose
- * programs run in bursts, many once or twice and few very often), with the same input or with a new one. A program keeps
- * its user, its size and its request; its inputs differ in run time. The more a user has run lately, the likelier a new
+ * Who submits what. Repetition is chosen by us, as the model has none. A job is the first of a new program with the
+ * probability new_program. Otherwise the job repeats one of the last `window` submissions, any of them alike, with the same
+ * input or with a new one. This is Simon's process: programs run in bursts, many once or twice and few very often. A program
+ * keeps user, size and request; inputs of a program differ in run time. The more a user has run lately, the likelier a new
  * program is his. A run that its request has killed makes the user ask for more the next time.
  *
  * A program that is submitted as an array has tasks of one node, always as many, which are submitted together. In half of these
