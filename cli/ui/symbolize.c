@@ -98,16 +98,9 @@ static struct module *find_module(struct symbolizer *s, const struct trace_modul
 	dwfl_report_begin_add(s->dwfl);
 	k->mod = dwfl_report_offline(s->dwfl, m->path, m->path, -1);
 	dwfl_report_end(s->dwfl, NULL, NULL);
-	if (k->mod && !same_build(k->mod, m->build_id))
+	/* Offsets of the trace are addresses in the file. Those of a program without PIE do not begin at 0. */
+	if (k->mod && (!same_build(k->mod, m->build_id) || !dwfl_module_getelf(k->mod, &k->bias)))
 		k->mod = NULL;
-	if (k->mod) {
-		Dwarf_Addr start;
-
-		dwfl_module_info(k->mod, NULL, &start, NULL, NULL, NULL, NULL, NULL);
-		k->bias = start;
-		/* Offsets of the trace count from the load address, as do ours once the first page's address is off. */
-		dwfl_module_getsymtab(k->mod);
-	}
 	return k;
 }
 
@@ -116,11 +109,12 @@ static const char *basename_of(const char *path)
 	return path ? basename(path) : "?";
 }
 
-/* The length of the name that the function has in the source: gcc appends a suffix to the names of its copies. */
+/* The length of the name that the function has in the source: gcc appends a suffix to the names of its copies, a linker
+ * a version. */
 static int length_in_source(const char *name)
 {
 	static const char *const copy[] = {".constprop.", ".isra.", ".part.", ".cold", ".lto_priv."};
-	size_t n = strlen(name);
+	size_t n = strcspn(name, "@");
 
 	for (size_t i = 0; i < sizeof(copy) / sizeof(copy[0]); i++) {
 		const char *at = strstr(name, copy[i]);

@@ -208,6 +208,13 @@ subtest 'calls through a library' => sub {
 	like(screen('C.UTF-8', 'user-g.ptrace'), qr/^ .* 10 .*main \(user\.c:7\) via meet/m, 'so does that of the loop');
 };
 
+subtest 'a program that is loaded at a fixed address' => sub {
+	spew('fixed.c', "#include <mpi.h>\nint main(int n, char **a)\n{\n\tMPI_Init(&n, &a);\n\tMPI_Barrier(MPI_COMM_WORLD);\n\treturn MPI_Finalize();\n}\n");
+	my $r = Testbed::run_command('mpicc', '-g', '-no-pie', '-o', 'fixed', 'fixed.c');
+	is($r->{rc}, 0, 'mpicc -no-pie') or diag $r->{err};
+	like(screen('C.UTF-8', '--all', traced('fixed.ptrace', 2, './fixed')), qr/MPI_Barrier +main \(fixed\.c:5\)$/m, 'its lines are known');
+};
+
 subtest 'an imported trace' => sub {
 	my $text = '';
 	for my $t (1 .. 100) {
