@@ -318,8 +318,8 @@ static void dead_end_text(struct ending_words *w, const struct ending_finding *f
 	else if (m->need == NEED_UNLOCK)
 		text_add(w, ", which rank %u has locked: ", m->peer[0]);
 	else
-		text_add(w, " for rank %u, which did not call %s for this epoch: ", m->peer[0],
-			 m->need == NEED_POST ? "MPI_Win_post" : "MPI_Win_complete");
+		text_add(w, " for "), text_add_ranks(w, m->peer, m->n_peer),
+			text_add(w, ", which did not call %s for this epoch: ", m->need == NEED_POST ? "MPI_Win_post" : "MPI_Win_complete");
 	add_ended(w, m);
 	if (m->need == NEED_MESSAGE && m->other_tag >= 0)
 		text_add(w, "; a message from rank %u with tag %" PRId64 " is there, which nobody receives", m->peer[0],

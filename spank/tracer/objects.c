@@ -258,10 +258,37 @@ int64_t disp_of_site(uint32_t site, int64_t disp)
 
 /* ---- groups ---- */
 
+#define CHUNK 64 /* members that are translated at once, on the stack */
+
+/* Set the bits of all members. Returns false if the group is not known. */
+static bool store_group(MPI_Group g, MPI_Win w, int size)
+{
+	const struct spill *s = &rec.pages.spill;
+	int given[CHUNK], rank[CHUNK], n;
+	MPI_Group all;
+	bool known = mpi.Win_get_group(w, &all) == MPI_SUCCESS, opened = known;
+
+	memset(s->group, 0, (s->header->world_size + 7) / 8);
+	for (int i = 0; known && i < size; i += n) {
+		n = size - i < CHUNK ? size - i : CHUNK;
+		for (int k = 0; k < n; k++)
+			given[k] = i + k;
+		known = mpi.Group_translate_ranks(g, n, given, all, rank) == MPI_SUCCESS;
+		for (int k = 0; known && k < n; k++) {
+			known = rank[k] >= 0 && rank[k] < (int)s->header->world_size;
+			if (known)
+				s->group[rank[k] / 8] |= (uint8_t)(1u << rank[k] % 8);
+		}
+	}
+	if (opened)
+		mpi.Group_free(&all);
+	return known;
+}
+
 void win_group_before(MPI_Group g, MPI_Win w)
 {
 	struct spill_live *live = rec.live;
-	int size = 0, given[SPILL_GROUP_MAX], rank[SPILL_GROUP_MAX];
+	int size = 0;
 	bool known;
 
 	live->n_group = 0;
@@ -271,12 +298,9 @@ void win_group_before(MPI_Group g, MPI_Win w)
 	if (rec.locking)
 		rec_unlock();
 	/* A wrong handle is for the program's own call to report: its window may have an error handler. */
-	if (!known || g == MPI_GROUP_NULL || mpi.Group_size(g, &size) != MPI_SUCCESS || size > (int)SPILL_GROUP_MAX ||
-	    win_group_ranks(g, w, size, given, rank) < 0)
-		return;
-	for (int i = 0; i < size; i++)
-		live->group[i] = rank[i];
-	live->n_group = (uint32_t)size;
+	if (known && live == rec.pages.spill.live && g != MPI_GROUP_NULL && mpi.Group_size(g, &size) == MPI_SUCCESS &&
+	    store_group(g, w, size))
+		live->n_group = (uint64_t)size;
 }
 
 int win_group_ranks(MPI_Group g, MPI_Win w, int n, int *given, int *rank)

@@ -26,7 +26,7 @@ int pages_begin(struct pages *p, const char *local, const char *id, uint32_t ran
 		raw = bytes_max / 16;
 	p->raw_max = raw > RAW_MAX ? RAW_MAX : raw < RAW_MIN ? RAW_MIN : (uint32_t)raw;
 	hist_table_init(&p->hist, TRACE_FN_N);
-	if (spill_open(&p->spill, local, id, rank, p->raw_max, err) < 0)
+	if (spill_open(&p->spill, local, id, rank, (struct spill_size){n_ranks, p->raw_max}, err) < 0)
 		return -1;
 	if (levels_init(&p->levels, FIRST_SHIFT) < 0 || buf_reserve(&p->times, p->raw_max + 4096u) < 0 ||
 	    buf_reserve(&p->symbols, p->raw_max + 4096u) < 0)

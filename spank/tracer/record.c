@@ -453,7 +453,6 @@ void rec_go(const struct spill_header *facts)
 	struct spill_header *h = rec.pages.spill.header;
 
 	if (facts) {
-		h->world_size = facts->world_size;
 		h->thread_level = facts->thread_level;
 		h->start_real_ns = facts->start_real_ns;
 		h->init_ticks = facts->init_ticks;

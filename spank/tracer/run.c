@@ -214,7 +214,6 @@ static void learn_facts(struct run *r)
 /* Fill in the facts that a reader of the spill file needs. */
 static void fill_header(struct spill_header *h)
 {
-	h->world_size = (uint32_t)run.world_size;
 	h->thread_level = (uint32_t)run.thread_level;
 	h->start_real_ns = run.start_real_ns;
 	h->init_ticks = init_ticks;

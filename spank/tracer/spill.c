@@ -36,16 +36,17 @@ static uint64_t page_up(uint64_t n)
 
 /* ---- the window ---- */
 
-static void lay_out_window(struct spill *s, struct spill_header *h, uint32_t stream_cap)
+static void lay_out_window(struct spill *s, struct spill_header *h, struct spill_size size)
 {
-	uint32_t n = stream_cap ? (256u << 10) / stream_cap * ENTRIES_MIN : ENTRIES_MAX;
+	uint32_t stream_cap = size.stream_cap, n = stream_cap ? (256u << 10) / stream_cap * ENTRIES_MIN : ENTRIES_MAX;
 
 	s->n_entry = n < ENTRIES_MIN ? ENTRIES_MIN : n > ENTRIES_MAX ? ENTRIES_MAX : n;
 	h->n_entry = s->n_entry;
 	h->journal_cap = JOURNAL_CAP;
 	h->stream_cap = stream_cap + SPARE;
 	h->live_at = page_up(sizeof(*h));
-	h->counter_at = h->live_at + page_up(sizeof(*s->live));
+	h->group_at = h->live_at + page_up(sizeof(*s->live));
+	h->counter_at = h->group_at + page_up((size.n_ranks + 7) / 8);
 	h->name_at = h->counter_at + page_up(SPILL_COUNTERS_MAX * sizeof(*s->counter));
 	h->module_at = h->name_at + page_up(SPILL_NAMES_MAX);
 	h->entry_at = h->module_at + page_up(SPILL_MODULES_MAX * sizeof(struct spill_module));
@@ -166,14 +167,14 @@ static int map_window(struct spill *s, struct errbuf *err)
 	return 0;
 }
 
-int spill_open(struct spill *s, const char *dir, const char *id, uint32_t rank, uint32_t stream_cap, struct errbuf *err)
+int spill_open(struct spill *s, const char *dir, const char *id, uint32_t rank, struct spill_size size, struct errbuf *err)
 {
 	static struct spill_header h; /* static, since the stack may be small */
 
-	h = (struct spill_header){.version = SPILL_VERSION, .rank = rank};
+	h = (struct spill_header){.version = SPILL_VERSION, .rank = rank, .world_size = size.n_ranks};
 	memcpy(h.magic, SPILL_MAGIC, sizeof(h.magic));
 	*s = (struct spill){.fd = -1};
-	lay_out_window(s, &h, stream_cap);
+	lay_out_window(s, &h, size);
 	s->window = s->end = h.window;
 	snprintf(h.id, sizeof(h.id), "%s", id);
 	s->memory = calloc(s->n_entry, sizeof(*s->memory));
@@ -188,6 +189,7 @@ int spill_open(struct spill *s, const char *dir, const char *id, uint32_t rank, 
 	s->live = (struct spill_live *)(s->map + h.live_at);
 	s->entry = (struct spill_entry *)(s->map + h.entry_at);
 	s->journal = s->map + h.journal_at;
+	s->group = s->map + h.group_at;
 	s->stream = s->map + h.stream_at;
 	*s->header = h;
 	return 0;

@@ -30,6 +30,7 @@ struct spill {
 	struct spill_header *header;
 	struct spill_live *live;
 	struct spill_entry *entry;
+	uint8_t *group;          /* bits of the group of an epoch; of header->world_size ranks */
 	uint32_t n_entry, n_used; /* entries from n_used on were never used */
 	struct buf *memory;      /* pages that are not in the file, by entry; otherwise data is NULL */
 	uint32_t *idle, n_idle;  /* entries that were switched off */
@@ -40,10 +41,15 @@ struct spill {
 	uint64_t *counter;       /* counters of the process that are in the file; NULL: none */
 };
 
+/* What the size of the window depends on. */
+struct spill_size {
+	uint32_t n_ranks, stream_cap;
+};
+
 /* dir NULL: use memory. If the file cannot be created, err says why, and memory is used. Returns 0; -1 if memory
  * runs out. A file is created only on file systems that guarantee allocated room, so that its mapping never
  * raises SIGBUS. */
-int spill_open(struct spill *s, const char *dir, const char *id, uint32_t rank, uint32_t stream_cap, struct errbuf *err);
+int spill_open(struct spill *s, const char *dir, const char *id, uint32_t rank, struct spill_size size, struct errbuf *err);
 /* The facts in the header are complete: the file can be salvaged from now on. */
 void spill_start(struct spill *s);
 /* Move n counters into the file, under names that are joined with a NUL after each. The counters must fill whole

@@ -66,6 +66,7 @@ my %case = (
 	fence => [1, 'no-entry', [0, 2, 3], qr/hung     ranks 0, 2, 3 wait in ${\on('fence', 'MPI_Win_fence', 'window')}, which rank 1 has not entered: rank 1 $finalize/],
 	'win-free' => [1, 'no-entry', [0, 1, 3], qr/hung     ranks 0, 1, 3 wait in ${\on('win-free', 'MPI_Win_free', 'window')}, which rank 2 has not entered: rank 2 $finalize/],
 	'no-post' => [1, 'no-post', [0], qr/hung     rank 0 waits in ${\start('no-post', ' on window \d+')} for rank 1, which did not call MPI_Win_post for this epoch: rank 1 $finalize/],
+	'no-post-many' => [1, 'no-post', [0], qr/hung     rank 0 waits in ${\start('no-post-many', ' on window \d+')} for rank 3, which did not call MPI_Win_post for this epoch: rank 3 $finalize/],
 	'no-complete' => [1, 'no-complete', [2], qr/hung     rank 2 waits in ${\on('no-complete', 'MPI_Win_wait', 'window')} for rank 1, which did not call MPI_Win_complete for this epoch: rank 1 $finalize/],
 	'both-start' => [1, 'deadlock', [0, 1], qr/hung     rank 0 waits in ${\start('both-start', '')} for rank 1, rank 1 in ${\start('both-start', '')} for rank 0: a deadlock$/m],
 	'no-unlock' => [1, 'no-unlock', [3], qr/hung     rank 3 waits in MPI_Win_(?:lock|unlock) to rank 0 on window \d+ in no_unlock \(hangs\.c:\d+\), which rank 1 has locked: rank 1 $finalize/],
@@ -80,8 +81,8 @@ my %case = (
 # Traces the case. A run that hangs is killed half a second after all ranks said that they are there: a rank needs some microseconds
 # from there to its place.
 sub run_case {
-	my ($mpi, $case, $file) = @_;
-	my @trace = (build_dir() . '/precedent', 'trace', '-q', '-o', $file, '--', @{ $mpi->{run} }, '-n', 4, program_of($mpi, 'hangs'), $case, "$file.out");
+	my ($mpi, $case, $file, $ranks) = (@_, 4);
+	my @trace = (build_dir() . '/precedent', 'trace', '-q', '-o', $file, '--', @{ $mpi->{run} }, '-n', $ranks, program_of($mpi, 'hangs'), $case, "$file.out");
 	my $there = 0;
 	pipe my $read, my $write or die "pipe: $!\n";
 	my $pid = fork // die "fork: $!\n";
@@ -93,8 +94,8 @@ sub run_case {
 	}
 	close $write;
 	while (<$read>) {
-		$there++ while /rank \d is there/g;
-		next if $there < 4 || !$case{$case}[0];
+		$there++ while /rank \d+ is there/g;
+		next if $there < $ranks || !$case{$case}[0];
 		select undef, undef, undef, 0.5;
 		kill_launcher($pid);
 		$there = -1000;
@@ -162,6 +163,16 @@ for my $mpi (libraries()) {
 		my @end = map { $_->{id} } grep { $_->{kind} eq 'end' } @{ $advice->{problems} // [] };
 		is_deeply(\@end, [$first->{kind} eq 'knot' ? 'deadlock' : $first->{kind}], '... and by the rules of advise');
 	}
+}
+
+# An epoch with 79 others. One library is enough: the tracer stores the group.
+{
+	my $mpi = (libraries())[0];
+	run_case($mpi, 'no-post-many', 'many.ptrace', 80);
+	my $json = eval { decode_json(precedent('info', '--json', 'many.ptrace')->{out}) } // {};
+	is($json->{ending}[0]{kind}, 'no-post', "$mpi->{name}, no-post-many of 80 ranks: found");
+	is_deeply($json->{ending}[0]{ranks}, [0], '... on rank 0');
+	like(precedent('info', 'many.ptrace')->{out}, qr/hung     rank 0 waits in ${\start('no-post-many', ' on window \d+')} for ranks 3, 79, which did not call MPI_Win_post for this epoch/, '... that waits for ranks that did not post');
 }
 
 # The time in a call that never returned counts: a run that deadlocks in MPI_Send does not compute.

@@ -35,7 +35,8 @@ static void put_header(uint8_t *p, size_t size)
 	h->world_size = 1 + h->world_size % 64;
 	h->n_entry = 16;
 	h->live_at = (sizeof(*h) + 63) & ~63ull;
-	h->entry_at = h->live_at + ((sizeof(struct spill_live) + 63) & ~63ull);
+	h->group_at = h->live_at + ((sizeof(struct spill_live) + 63) & ~63ull);
+	h->entry_at = h->group_at + 64;
 	h->journal_at = h->entry_at + 16 * sizeof(struct spill_entry);
 	h->journal_at = (h->journal_at + 63) & ~63ull;
 	h->journal_cap = 1024;

@@ -284,6 +284,24 @@ static void no_post(void)
 	RETURNS;
 }
 
+/* Rank 0 starts an epoch with all others. Rank 3 and the last one do not post. */
+static void no_post_many(void)
+{
+	MPI_Win win = make_window();
+	MPI_Group all, first = group_of(0), others;
+
+	MPI_Comm_group(MPI_COMM_WORLD, &all);
+	MPI_Group_difference(all, first, &others);
+	if (rank != 0 && rank != 3 && rank != size - 1)
+		MPI_Win_post(first, 0, win);
+	say_there();
+	if (rank != 0)
+		return;
+	MPI_Win_start(others, 0, win); /* no-post-many: rank 0 stops here */
+	MPI_Win_complete(win); /* no-post-many-late: or here */
+	RETURNS;
+}
+
 static void no_complete(void)
 {
 	MPI_Win win = make_window();
@@ -492,8 +510,8 @@ static const struct hang cases[] = {
 
 /* These say themselves when they are there. */
 static const struct hang prepared[] = {
-	{"fence", fence}, {"win-free", win_free}, {"no-post", no_post}, {"no-complete", no_complete}, {"both-start", both_start},
-	{"no-unlock", no_unlock}, {"write-all", write_all}, {"file-close", file_close},
+	{"fence", fence}, {"win-free", win_free}, {"no-post", no_post}, {"no-post-many", no_post_many}, {"no-complete", no_complete},
+	{"both-start", both_start}, {"no-unlock", no_unlock}, {"write-all", write_all}, {"file-close", file_close},
 	{"epochs", epochs}, {"computes", computes}, {"chain", chain},
 };
 

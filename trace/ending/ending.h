@@ -26,8 +26,8 @@ enum ending_need {
 	NEED_MESSAGE,  /* that a peer sends */
 	NEED_RECEIVE,  /* that the peer receives */
 	NEED_ENTRY,    /* that all peers enter the collective */
-	NEED_POST,     /* that the peer calls MPI_Win_post */
-	NEED_COMPLETE, /* that the peer calls MPI_Win_complete */
+	NEED_POST,     /* that all peers call MPI_Win_post */
+	NEED_COMPLETE, /* that all peers call MPI_Win_complete */
 	NEED_UNLOCK,   /* that all peers unlock the window */
 	NEED_UNKNOWN   /* the trace does not tell */
 };

@@ -60,7 +60,8 @@ struct ending_state {
 	bool open_matched;         /* a message is there that it receives */
 };
 
-/* Ranks that have not entered collective number k of a scope; shared by all that wait for them. */
+/* Ranks that have not entered collective number k of a scope; shared by all that wait for them. Or the partners of an
+ * epoch for which one rank waits; scope is ENDING_NONE then. */
 struct ending_missing {
 	uint32_t scope;    /* global number */
 	uint64_t k;

@@ -209,49 +209,87 @@ void ending_follow_window(struct ending *e, uint32_t rank, uint32_t symbol)
 	}
 }
 
-static void wait_for_epoch(struct ending *e, uint32_t r, uint32_t other, uint8_t need)
+/* Has the other rank not done yet what the rank needs? begun: epochs that the call itself begins. */
+static bool lacks(struct ending *e, uint32_t r, uint32_t scope, uint32_t other, uint8_t need, uint64_t begun)
+{
+	struct ending_own *o = e->own;
+	bool access = need == NEED_POST;
+	const struct ending_epoch *x =
+	    epoch_at(o, o->state[r].scope[scope], access ? r : other, access ? other : r);
+
+	return access ? x->posted < x->started + begun : x->completed < x->posted;
+}
+
+static void wait_for_epoch(struct ending *e, uint32_t r, uint8_t need, const uint32_t *peer, uint32_t n)
 {
 	ending_add_wait(e, r,
 			(struct ending_wait){.need = need,
 					     .symbol = ENDING_NONE,
 					     .tag = TRACE_NULL,
 					     .other_tag = TRACE_NULL,
-					     .one = other,
-					     .n_peer = 1});
+					     .peer = n > 1 ? peer : NULL,
+					     .one = peer[0],
+					     .n_peer = n});
 }
 
-/* Waits for posts of targets; begun: epochs with each target that are begun by the call itself. */
-static void wait_for_post(struct ending *e, uint32_t r, uint32_t scope, int64_t target, uint64_t begun)
+static void wait_for_target(struct ending *e, uint32_t r, uint32_t scope, int64_t target)
 {
-	struct ending_own *o = e->own;
 	uint32_t other = world_rank(e, r, scope, target);
-	const struct ending_epoch *x = other == MSG_NONE ? NULL : epoch_at(o, o->state[r].scope[scope], r, other);
 
-	if (x && x->posted < x->started + begun)
-		wait_for_epoch(e, r, other, NEED_POST);
+	if (other != MSG_NONE && lacks(e, r, scope, other, NEED_POST, 0))
+		wait_for_epoch(e, r, NEED_POST, &other, 1);
 }
 
-static void wait_for_complete(struct ending *e, uint32_t r, uint32_t scope, int64_t origin)
+/* The rank waits for some of the n ranks in the list: for all at once. Takes ownership of the list. */
+static void wait_for_list(struct ending *e, uint32_t r, uint32_t scope, struct ending_missing list, uint8_t need, uint64_t begun)
 {
 	struct ending_own *o = e->own;
-	uint32_t other = world_rank(e, r, scope, origin);
-	const struct ending_epoch *x = other == MSG_NONE ? NULL : epoch_at(o, o->state[r].scope[scope], other, r);
+	uint32_t n = 0;
 
-	if (x && x->completed < x->posted)
-		wait_for_epoch(e, r, other, NEED_COMPLETE);
+	for (uint32_t i = 0; i < list.n; i++)
+		if (list.rank[i] != MSG_NONE && lacks(e, r, scope, list.rank[i], need, begun))
+			list.rank[n++] = list.rank[i];
+	list.n = n;
+	if (!n || ARRAY_ROOM(o->missing, o->cap_missing, o->n_missing + 1) != 0) {
+		o->no_memory |= n > 0;
+		free(list.rank);
+		return;
+	}
+	o->missing[o->n_missing++] = list;
+	wait_for_epoch(e, r, need, list.rank, n);
+}
+
+/* Room for n ranks that wait for no collective. */
+static struct ending_missing new_list(struct ending_own *o, uint32_t n)
+{
+	struct ending_missing list = {.scope = ENDING_NONE, .rank = malloc((n + 1ull) * sizeof(*list.rank)), .n = n};
+
+	if (!list.rank) {
+		o->no_memory = true;
+		list.n = 0;
+	}
+	return list;
+}
+
+static void wait_in_start(struct ending *e, uint32_t r, uint32_t scope, const struct trace_group *g)
+{
+	struct ending_missing list = new_list(e->own, g->n);
+
+	for (uint32_t i = 0; i < list.n; i++)
+		list.rank[i] = world_rank(e, r, scope, g->rank[i]);
+	wait_for_list(e, r, scope, list, NEED_POST, 1);
 }
 
 static void wait_for_group(struct ending *e, uint32_t r, uint32_t scope, bool access)
 {
 	const struct trace_defs *d = &trace_get_rank(e->t, r)->defs;
 	uint32_t symbol = *last_epoch(e, r, scope, access);
-	const int64_t *member;
+	const int64_t *member = NULL;
+	struct ending_missing list = new_list(e->own, symbol != ENDING_NONE ? group_of(d, symbol, &member) : 0);
 
-	for (uint32_t i = 0; symbol != ENDING_NONE && i < group_of(d, symbol, &member); i++)
-		if (access)
-			wait_for_post(e, r, scope, member[i], 0);
-		else
-			wait_for_complete(e, r, scope, member[i]);
+	for (uint32_t i = 0; i < list.n; i++)
+		list.rank[i] = world_rank(e, r, scope, member[i]);
+	wait_for_list(e, r, scope, list, access ? NEED_POST : NEED_COMPLETE, 0);
 }
 
 void ending_wait_on_window(struct ending *e, uint32_t rank, const struct trace_in_call *c)
@@ -263,14 +301,13 @@ void ending_wait_on_window(struct ending *e, uint32_t rank, const struct trace_i
 	if (scope == ENDING_NONE)
 		return;
 	if (c->fn == FN_MPI_Win_start) {
-		for (uint32_t i = 0; i < c->n_group; i++)
-			wait_for_post(e, rank, scope, c->group[i], 1);
+		wait_in_start(e, rank, scope, &c->group);
 	} else if (c->fn == FN_MPI_Win_complete) {
 		wait_for_group(e, rank, scope, true);
 	} else if (c->fn == FN_MPI_Win_wait || c->fn == FN_MPI_Win_test) {
 		wait_for_group(e, rank, scope, false);
 	} else if (is_access && *last_epoch(e, rank, scope, true) != ENDING_NONE) {
-		wait_for_post(e, rank, scope, c->dst, 0);
+		wait_for_target(e, rank, scope, c->dst);
 	} else if (c->dst != TRACE_PROC_NULL && may_wait_for_lock(c->fn)) {
 		wait_for_unlock(e, rank, ((struct ending_own *)e->own)->state[rank].scope[scope], c);
 	}

@@ -55,6 +55,7 @@ void trace_defs_free(struct trace_defs *d)
 	free(d->counted);
 	free(d->proc.host);
 	free(d->proc.program);
+	free(d->proc.in_call.group.rank);
 	sigtable_free(&d->sigs);
 	*d = (struct trace_defs){0};
 }
@@ -514,9 +515,7 @@ static void encode_in_call_more(const struct trace_in_call *c, struct buf *b)
 {
 	buf_put_sv(b, c->inside ? c->file : TRACE_NULL);
 	buf_put_uv(b, c->lock);
-	buf_put_uv(b, c->n_group);
-	for (uint32_t i = 0; i < c->n_group; i++)
-		buf_put_sv(b, c->group[i]);
+	buf_put_uv(b, 0); /* length of the group's list in older traces */
 }
 
 void trace_defs_encode_proc(const struct trace_defs *d, struct buf *b)
@@ -564,6 +563,7 @@ void trace_defs_encode_proc(const struct trace_defs *d, struct buf *b)
 	buf_put_uv(b, p->n_place);
 	for (uint32_t i = 0; i < p->n_place; i++)
 		buf_put_uv(b, p->place[i]);
+	encode_group(&p->in_call.group, b);
 }
 
 static int decode_in_call(struct rdbuf *in, const struct trace_defs *d, struct trace_in_call *c)
@@ -589,15 +589,19 @@ static int decode_in_call(struct rdbuf *in, const struct trace_defs *d, struct t
 	return in->failed ? -1 : 0;
 }
 
-static int decode_in_call_more(struct rdbuf *in, const struct trace_defs *d, struct trace_in_call *c)
+static int decode_in_call_more(struct rdbuf *in, uint32_t n_ranks, const struct trace_defs *d, struct trace_in_call *c)
 {
+	uint64_t n;
+
 	c->file = rdbuf_sv(in);
 	c->lock = (uint8_t)rdbuf_uv(in);
-	c->n_group = (uint32_t)rdbuf_uv(in);
-	if (c->file >= (int64_t)d->n_file || c->n_group > TRACE_IN_CALL_GROUP)
+	n = rdbuf_uv(in);
+	if (c->file >= (int64_t)d->n_file || n > n_ranks)
 		return -1;
-	for (uint32_t i = 0; i < c->n_group; i++)
-		c->group[i] = (int32_t)rdbuf_sv(in);
+	if (n && !(c->group.rank = calloc(n, sizeof(*c->group.rank))))
+		return -1;
+	while (c->group.n < n)
+		c->group.rank[c->group.n++] = (uint32_t)rdbuf_sv(in);
 	return in->failed ? -1 : 0;
 }
 
@@ -630,7 +634,7 @@ static int decode_clock(struct rdbuf *in, struct trace_clock_fix *c)
 	return 0;
 }
 
-static int decode_proc(struct rdbuf *in, struct trace_defs *d)
+static int decode_proc(struct rdbuf *in, uint32_t n_ranks, struct trace_defs *d)
 {
 	struct trace_proc *p = &d->proc;
 
@@ -678,10 +682,16 @@ static int decode_proc(struct rdbuf *in, struct trace_defs *d)
 	if (!in->failed && rdbuf_left(in)) /* and here */
 		p->in_call.bytes = rdbuf_uv(in);
 	p->in_call.file = TRACE_NULL;
-	if (!in->failed && rdbuf_left(in) && decode_in_call_more(in, d, &p->in_call) < 0) /* and here */
+	if (!in->failed && rdbuf_left(in) && decode_in_call_more(in, n_ranks, d, &p->in_call) < 0) /* and here */
 		return -1;
 	if (!in->failed && rdbuf_left(in) && decode_places(in, d, p) < 0) /* and here */
 		return -1;
+	if (!in->failed && rdbuf_left(in)) { /* and here */
+		free(p->in_call.group.rank);
+		p->in_call.group = (struct trace_group){0};
+		if (decode_group(in, n_ranks, &p->in_call.group) < 0)
+			return -1;
+	}
 	return in->failed ? -1 : 0;
 }
 
@@ -743,7 +753,7 @@ int trace_defs_decode(struct rdbuf *in, uint32_t n_ranks, struct trace_defs *out
 		err_set(err, "malformed call sites");
 	else if (decode_sigs(in, out, err) < 0)
 		;
-	else if (decode_proc(in, out) < 0)
+	else if (decode_proc(in, n_ranks, out) < 0)
 		err_set(err, "malformed process facts");
 	else
 		return 0;

@@ -112,7 +112,6 @@ struct trace_clock_fix {
 #define TRACE_PLACES_MAX 15 /* one less than the spill file has: the oldest place there may be half overwritten */
 
 #define TRACE_IN_CALL_NONE INT64_MIN /* the call has no such parameter */
-#define TRACE_IN_CALL_GROUP 64       /* largest group that is kept; epochs have a few neighbours */
 
 /* The MPI call in which a rank was when it ended. Ranks are relative to the communicator or window, as in
  * signatures. All members are valid only if the rank was inside a call. */
@@ -129,8 +128,7 @@ struct trace_in_call {
 	uint64_t bytes;    /* of the message that the call sends; 0: none or not known */
 	int64_t file;      /* TRACE_NULL: none or not known */
 	uint8_t lock;      /* enum trace_lock; 0: none or not known */
-	uint32_t n_group;  /* members of the group of MPI_Win_start; 0: none or not known */
-	int32_t group[TRACE_IN_CALL_GROUP];
+	struct trace_group group; /* of MPI_Win_start, as ranks of the window; empty: none or not known */
 };
 
 /* Facts of the process. ns = ticks * ns_per_tick; ticks are of the recorder's clock. */

@@ -2,7 +2,7 @@
 /*
  * The spill file of a rank: its recorded calls and definitions, readable after the rank dies at any moment.
  *
- *	window: header | live | counters | directory | journal | stream   shared mapping, allocated on disk
+ *	window: header | live | group | counters | directory | journal | stream   shared mapping, allocated on disk
  *
  *	pages, anywhere behind the window, written by write(2)     as in a trace file, and two more types
  *
@@ -23,7 +23,7 @@
 #include "trace/format/event.h"
 
 #define SPILL_MAGIC    "PRECSPL1"
-#define SPILL_VERSION  6
+#define SPILL_VERSION  7
 #define SPILL_SUFFIX   ".spill"
 #define SPILL_FACTS    3072
 #define SPILL_STREAM_MAX  (512u << 10)
@@ -35,7 +35,6 @@
 #define SPILL_OBJECTS_MAX 256u
 #define SPILL_MODULES_MAX 128u
 #define SPILL_TYPES_MAX   48u
-#define SPILL_GROUP_MAX   64u
 #define SPILL_PLACES_MAX  16u /* at 2 s each: the last half minute */
 
 /* Page types in addition to enum trace_page_type, with the meaning of first and n in their headers: */
@@ -60,6 +59,7 @@ struct spill_header {
 	uint32_t version, rank, world_size, pid;
 	uint32_t thread_level, n_entry;
 	uint64_t live_at, entry_at, journal_at, stream_at, window;
+	uint64_t group_at;              /* a bit for each of world_size ranks: see spill_live.n_group */
 	uint64_t counter_at, name_at;   /* n_counter numbers; their names, each ended by a zero byte */
 	uint32_t n_counter, names_len;
 	uint64_t module_at;             /* n_module entries of struct spill_module */
@@ -114,9 +114,9 @@ struct spill_live {
 	/* Last handle of each communicator, window and file, by number of the definition; 0: none. */
 	uint64_t comm[SPILL_OBJECTS_MAX], win[SPILL_OBJECTS_MAX], file[SPILL_OBJECTS_MAX];
 	struct spill_type type[SPILL_TYPES_MAX];
-	/* Ranks of the window in the group of the last MPI_Win_start; 0 members: not known, or more than fit. */
-	uint32_t n_group;
-	int32_t group[SPILL_GROUP_MAX];
+	/* Members of the group of the last MPI_Win_start; 0: not known. Bit i % 8 of byte i / 8 at group_at is set if rank i
+	 * of the window is a member. No window has more ranks than the world. */
+	uint64_t n_group;
 	/* Number of looks that were stored. Look i is at i % SPILL_PLACES_MAX. The oldest one may be half overwritten. */
 	uint64_t n_place;
 	struct spill_place place[SPILL_PLACES_MAX];

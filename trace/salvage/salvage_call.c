@@ -2,6 +2,7 @@
 /* The call that did not return: see salvage_call.h. The spill file is user data, so every number is checked. */
 #include "trace/salvage/salvage_call.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "trace/format/in_call.h"
@@ -114,14 +115,15 @@ uint32_t salvage_places_read(const struct salvage_rank *s, const struct trace_de
 
 /* ---- the call ---- */
 
-static void read_group(const struct spill_live *live, struct trace_in_call *out)
+static void read_group(const struct salvage_rank *s, struct trace_group *out)
 {
-	uint32_t n = live->n_group;
+	const uint8_t *bit = s->window + s->header.group_at;
 
-	if (n > SPILL_GROUP_MAX || n > TRACE_IN_CALL_GROUP)
+	if (!s->live->n_group || !(out->rank = malloc(s->header.world_size * sizeof(*out->rank))))
 		return;
-	out->n_group = n;
-	memcpy(out->group, live->group, n * sizeof(*live->group));
+	for (uint32_t i = 0; i < s->header.world_size; i++)
+		if (bit[i / 8] >> i % 8 & 1)
+			out->rank[out->n++] = i;
 }
 
 bool salvage_call_read(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *j,
@@ -162,7 +164,7 @@ bool salvage_call_read(const struct salvage_rank *s, const struct trace_defs *de
 	if (fn == FN_MPI_Win_lock)
 		out->lock = high == TLOCK_EXCLUSIVE || high == TLOCK_SHARED ? (uint8_t)high : 0;
 	if (fn == FN_MPI_Win_start)
-		read_group(live, out);
+		read_group(s, &out->group);
 	out->site = find_site(s, defs, j);
 	return true;
 }

@@ -10,7 +10,7 @@
 /*
  * Read function, site and parameters of the call; out->ticks stays 0. If the journal lacks the call site, the site
  * and its module are added to the journal. The modules come from the spill file. out->site then lies behind the
- * sites of defs. Returns false if the file does not tell the call.
+ * sites of defs. The caller frees out->group.rank. Returns false if the file does not tell the call.
  */
 bool salvage_call_read(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *journal,
 		       struct trace_in_call *out);

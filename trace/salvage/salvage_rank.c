@@ -74,6 +74,8 @@ static int check_header(struct spill_header *h, uint64_t size, struct errbuf *er
 		return err_set(err, "is malformed");
 	if (!h->world_size || h->world_size > TRACE_MAX_RANKS || h->rank >= h->world_size)
 		return err_set(err, "claims rank %u of %u", h->rank, h->world_size);
+	if (!within_window(h->group_at, (h->world_size + 7) / 8, h->window))
+		return err_set(err, "is malformed");
 	h->id[sizeof(h->id) - 1] = h->host[sizeof(h->host) - 1] = '\0';
 	h->program[sizeof(h->program) - 1] = h->facts[sizeof(h->facts) - 1] = '\0';
 	return 0;
@@ -199,6 +201,7 @@ static void whole_free(struct whole *w)
 	journal_reader_free(&w->journal);
 	w->defs.proc.host = w->defs.proc.program = w->defs.proc.ended = NULL;
 	trace_defs_free(&w->defs);
+	free(w->proc.in_call.group.rank);
 	fold_destroy(w->fold);
 	free(w->counted);
 	free(w->last_symbol);

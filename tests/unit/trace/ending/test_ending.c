@@ -335,18 +335,59 @@ static struct syn *two_epochs(uint32_t n)
 	return s;
 }
 
+/* The rank is in MPI_Win_start for n ranks from `first` on. */
+static void in_start(struct syn *s, uint32_t r, uint32_t first, uint32_t n)
+{
+	struct trace_group *g = &s->rank[r].defs.proc.in_call.group;
+
+	in_window(s, r, FN_MPI_Win_start, 0);
+	g->rank = calloc(n, sizeof(*g->rank));
+	assert_non_null(g->rank);
+	while (g->n < n)
+		g->rank[g->n++] = first++;
+}
+
 static void test_start_without_post(void **state)
 {
 	(void)state;
 	for (uint32_t posts = 1; posts <= 2; posts++) {
 		struct syn *s = two_epochs(posts);
 
-		in_window(s, 0, FN_MPI_Win_start, 0);
-		s->rank[0].defs.proc.in_call.n_group = 1;
-		s->rank[0].defs.proc.in_call.group[0] = 1;
+		in_start(s, 0, 1, 1);
 		finishes(s, 1);
 		expect(s, posts == 1 ? "no-post 0" : "");
 	}
+}
+
+/* Rank 0 starts an epoch with 299 ranks. All but ranks 7 and 290 post. */
+static void test_start_of_a_large_group(void **state)
+{
+	struct errbuf err = {""};
+	struct syn *s = begin(300);
+	struct ending *e;
+	struct trace *t;
+
+	(void)state;
+	for (uint32_t r = 0; r < 300; r++)
+		syn_win(s, r, 0, 8);
+	for (uint32_t r = 1; r < 300; r++) {
+		if (r != 7 && r != 290)
+			epoch(s, r, "MPI_Win_post", 0, 0);
+		finishes(s, r);
+	}
+	in_start(s, 0, 1, 299);
+	t = syn_open_partial(s);
+	e = ending_create(t, &err);
+	assert_non_null(e);
+	assert_int_equal(e->rank[0].n_wait, 1);
+	assert_int_equal(e->rank[0].wait[0].n_peer, 2);
+	assert_int_equal(e->rank[0].wait[0].peer[0], 7);
+	assert_int_equal(e->rank[0].wait[0].peer[1], 290);
+	assert_int_equal(e->n_finding, 1);
+	assert_int_equal(e->finding[0].kind, ENDING_NO_POST);
+	ending_destroy(e);
+	trace_close(t);
+	syn_destroy(s);
 }
 
 /* A library that waits for the post when it first accesses the window, or when it completes. */
@@ -582,7 +623,8 @@ int main(void)
 		cmocka_unit_test(test_barriers_in_another_order),
 		cmocka_unit_test(test_root_is_missing),
 		cmocka_unit_test(test_fence_not_entered), cmocka_unit_test(test_fences_in_another_order),
-		cmocka_unit_test(test_start_without_post), cmocka_unit_test(test_late_wait_for_post),
+		cmocka_unit_test(test_start_without_post), cmocka_unit_test(test_start_of_a_large_group),
+		cmocka_unit_test(test_late_wait_for_post),
 		cmocka_unit_test(test_wait_without_complete), cmocka_unit_test(test_complete_under_way),
 		cmocka_unit_test(test_locks), cmocka_unit_test(test_locks_taken_late), cmocka_unit_test(test_file_not_entered),
 		cmocka_unit_test(test_chain),

@@ -357,6 +357,37 @@ static void test_calls_that_are_new(void **state)
 	play_opened = NULL;
 }
 
+/* In MPI_Win_start for 200 of 300 ranks: all but every third. */
+static int starts_an_epoch(struct play *p)
+{
+	struct rec_call c;
+
+	play_until(p, 1000);
+	for (uint32_t i = 0; i < 300; i++)
+		rec.pages.spill.group[i / 8] |= (uint8_t)((i % 3 > 0) << i % 8);
+	rec.live->n_group = 200;
+	if (!rec_enter(&c, 0x6123, 0))
+		return 4;
+	rec_start(&c, (struct rec_inside){SPILL_CALL(FN_MPI_Win_start, 0), 0, 0, 0});
+	return 0;
+}
+
+static void test_group_of_an_epoch(void **state)
+{
+	const struct trace_group *g;
+	struct salvage_report r;
+	struct trace *t;
+
+	(void)state;
+	in_child("run.1", 299, 300, starts_an_epoch);
+	t = open_salvaged("run.1", "", &r);
+	g = &trace_get_rank(t, 299)->defs.proc.in_call.group;
+	assert_int_equal(g->n, 200);
+	for (uint32_t i = 0; i < 200; i++)
+		assert_int_equal(g->rank[i], i / 2 * 3 + i % 2 + 1);
+	trace_close(t);
+}
+
 static void test_call_that_did_not_return(void **state)
 {
 	struct salvage_report r;
@@ -707,6 +738,7 @@ int main(void)
 		cmocka_unit_test(test_kill_polls),
 		cmocka_unit_test(test_kill_chaos),
 		cmocka_unit_test(test_long_run),
+		cmocka_unit_test(test_group_of_an_epoch),
 		cmocka_unit_test(test_call_that_did_not_return),
 		cmocka_unit_test(test_calls_that_are_new),
 		cmocka_unit_test(test_where_it_computed),
