@@ -105,7 +105,7 @@ TARGETS := $(if $(CLI_SRC),$(B)/precedent) $(if $(DAEMON_SRC),$(B)/precedentd) \
 UNIT_SRC  := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
 # The recorder without MPI, for tests that play calls into it.
-RECORDER_SRC := $(addprefix spank/tracer/,record.c jumped.c pages.c spill.c quiet.c site.c skew.c cost.c ends.c patience.c \
+RECORDER_SRC := $(addprefix spank/tracer/,record.c jumped.c pages.c spill.c quiet.c site.c caller.c skew.c cost.c ends.c patience.c \
                patient_writer.c)
 # Options of verbs and the account of endings, for their tests.
 OPTIONS_SRC := $(addprefix cli/ui/,options.c util.c term.c ending_text.c symbolize.c)

@@ -149,7 +149,7 @@ bool text_add_computing(struct ending_words *w, uint32_t rank)
 	uint32_t n = d->proc.n_place, best = 0, most = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const char *name = symbolizer_frame(w->sym, d, &d->site[d->proc.place[i]], 0, place[i], SITE);
+		const char *name = symbolizer_site(w->sym, d, &d->site[d->proc.place[i]], place[i], SITE);
 
 		if (name != place[i])
 			snprintf(place[i], SITE, "%s", name);

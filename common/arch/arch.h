@@ -32,6 +32,7 @@
 	{REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11, \
 	 REG_R12, REG_R13, REG_R14, REG_R15}
 #define ARCH_UCONTEXT_PC REG_RIP
+#define ARCH_UCONTEXT_SP REG_RSP
 /* and positions in a record of perf_event_open, ordered by the bits of the mask. */
 #define ARCH_PERF_MASK 0xff00ffull
 #define ARCH_PERF_REGS                                                                                         \

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "common/arch/arch.h"
+#include "spank/tracer/caller.h"
 #include "spank/tracer/clock.h"
 #include "spank/tracer/record.h"
 #include "spank/tracer/sample_impl.h"
@@ -126,9 +127,10 @@ static bool is_in_mpi(uint32_t index)
 static void store_place(const ucontext_t *u)
 {
 	struct spill_live *live = rec.live;
+	uint64_t pc = (uint64_t)u->uc_mcontext.gregs[ARCH_UCONTEXT_PC], sp = (uint64_t)u->uc_mcontext.gregs[ARCH_UCONTEXT_SP];
 
 	live->place[live->n_place % SPILL_PLACES_MAX] =
-		(struct spill_place){rec.n_events, (uint64_t)u->uc_mcontext.gregs[ARCH_UCONTEXT_PC]};
+		(struct spill_place){rec.n_events, pc, sp >= rec_self.stack_lo ? caller_find(pc, sp, rec_self.stack_hi) : 0};
 	__atomic_store_n(&live->n_place, live->n_place + 1, __ATOMIC_RELEASE);
 }
 
@@ -218,6 +220,7 @@ static int handler_begin(struct errbuf *err)
 		return err_set(err, "timers: %s", strerror(errno));
 	for (uint32_t i = 0; i < SAMPLE_THREADS; i++)
 		timer[i] = -1;
+	caller_begin();
 	atomic_store(&running, true);
 	return 0;
 }

@@ -53,6 +53,7 @@ my %case = (
 	'any-source' => [1, 'knot', [0 .. 3], qr/hung     ranks 0-3 wait for each other, rank 0 in MPI_Recv from any rank, tag 9 ${\at('any-source')}: a deadlock, as none of them can go on/],
 	waitany => [1, 'knot', [0 .. 3], qr/hung     ranks 0-3 wait for each other, rank 0 in MPI_Waitany for 2 requests ${\at('waitany')} for rank 1 or rank 2: a deadlock/],
 	computes => [1, 'computes', [2], qr/waited   rank 2 did not wait: in no MPI call, after MPI_Allreduce in main \(hangs\.c:\d+\), computing ${\at('computes', 'spin_for_ever')}; all others waited for it/],
+	'in-library' => [1, 'computes', [2], qr/waited   rank 2 did not wait: .*, computing ${\at('in-library', 'sums_for_ever')} via \w+ \([^()]+\); all others waited for it/],
 	chain => [1, 'computes', [3], qr/waited   rank 3 did not wait: .*, computing ${\at('computes', 'spin_for_ever')}; all others waited for it/],
 	polls => [1, 'no-message', [3], qr/hung     rank 3 waits in ${\in('polls', 'MPI_Test')} for its MPI_Irecv from rank 0, tag 12 in polls \(hangs\.c:\d+\): no such message was sent, rank 0 $finalize/],
 	probe => [1, 'no-message', [1], qr/hung     rank 1 waits in MPI_Probe from rank 3, tag 13 ${\at('probe')}: no such message was sent/],

@@ -4,6 +4,7 @@
  * `works` and `epochs` are at work until they are killed. Cases write FILE, by default hangs.out. The lines at which ranks
  * stop have a comment "CASE: rank N stops here", which tests/cli/info-hangs.t reads.
  */
+#include <math.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -138,12 +139,17 @@ static void say_by_signal(int signal)
 }
 
 /* Says after 1.5 s of user time that the rank is there: by then the tracer has looked at the rank. */
-static __attribute__((noipa)) void spin_for_ever(void)
+static void say_there_later(void)
 {
 	const struct itimerval once = {.it_value = {.tv_sec = 1, .tv_usec = 500000}};
 
 	signal(SIGVTALRM, say_by_signal);
 	setitimer(ITIMER_VIRTUAL, &once, NULL);
+}
+
+static __attribute__((noipa)) void spin_for_ever(void)
+{
+	say_there_later();
 	for (;;)
 		sink += 1; /* computes: rank 2 stays here */
 }
@@ -154,6 +160,23 @@ static void computes(void)
 		spin_for_ever();
 	say_there();
 	MPI_Allreduce(out, in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* computes: ranks 0, 1 and 3 stop here */
+	RETURNS;
+}
+
+/* A Bessel function: its own functions call each other. */
+static __attribute__((noipa)) void sums_for_ever(void)
+{
+	say_there_later();
+	for (int i = 0;; i++)
+		sink += jn(40 + i % 8, 3.5 + i % 5); /* in-library: rank 2 stays here */
+}
+
+static void in_library(void)
+{
+	if (rank == 2)
+		sums_for_ever();
+	say_there();
+	MPI_Allreduce(out, in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 	RETURNS;
 }
 
@@ -512,7 +535,7 @@ static const struct hang cases[] = {
 static const struct hang prepared[] = {
 	{"fence", fence}, {"win-free", win_free}, {"no-post", no_post}, {"no-post-many", no_post_many}, {"no-complete", no_complete},
 	{"both-start", both_start}, {"no-unlock", no_unlock}, {"write-all", write_all}, {"file-close", file_close},
-	{"epochs", epochs}, {"computes", computes}, {"chain", chain},
+	{"epochs", epochs}, {"computes", computes}, {"in-library", in_library}, {"chain", chain},
 };
 
 static const struct hang *find_case(const struct hang *all, size_t n, const char *name)

@@ -159,8 +159,8 @@ struct trace_proc {
 	uint32_t host_processors;    /* processors of the host; 0: unknown */
 	struct trace_in_call in_call;
 	/* Where a rank that ended outside of MPI computed after its last call, the latest place first: indexes of call
-	 * sites of one frame. Their addresses are one byte behind the program counter, as return addresses are behind a
-	 * call. */
+	 * sites. The first address is one byte behind the program counter, as return addresses are behind a call. The
+	 * second one, if any, is that of the program's call that led into the library of the first. */
 	uint32_t n_place, place[TRACE_PLACES_MAX];
 	/* switches from the top down to the host's switch, joined by dots; "" or NULL: unknown */
 	char *network;

@@ -86,8 +86,9 @@ struct spill_type {
 
 /* Where the thread that initialised MPI was outside of MPI. */
 struct spill_place {
-	uint64_t event; /* number of events recorded before */
+	uint64_t event;  /* number of events recorded before */
 	uint64_t pc;
+	uint64_t caller; /* return address into the program, if pc is in a library; 0: not known */
 };
 
 struct spill_live {

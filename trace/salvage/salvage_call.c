@@ -54,27 +54,39 @@ static const struct spill_module *module_at(const struct salvage_rank *s, uint64
 	return NULL;
 }
 
-/* Add a call site of one frame, and its module if it is new. Returns UINT32_MAX if no module contains the address. */
-static uint32_t add_one_frame_site(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *j, uint64_t address)
+/* Index of the module of this address in the definitions; a new module is added. */
+static uint32_t add_module(const struct spill_module *m, const struct trace_defs *defs, struct journal_reader *j)
 {
-	const struct spill_module *m = module_at(s, address);
-	struct trace_module module = {.build_id = ""};
-	struct trace_site site = {.n_frame = 1};
-	struct trace_defs one = {.module = &module, .site = &site, .n_module = 1, .n_site = 1};
-	uint32_t k = 0;
+	struct trace_module module = {.path = (char *)m->path, .build_id = ""};
+	struct trace_defs one = {.module = &module, .n_module = 1};
 
-	if (!m)
-		return UINT32_MAX;
-	while (k < defs->n_module && strcmp(defs->module[k].path, m->path) != 0)
-		k++;
-	if (k == defs->n_module) {
-		k = j->n[TDEF_MODULE];
-		module.path = (char *)m->path;
-		append_defs(j, TDEF_MODULE, &one);
+	for (uint32_t k = 0; k < defs->n_module; k++)
+		if (!strcmp(defs->module[k].path, m->path))
+			return k;
+	append_defs(j, TDEF_MODULE, &one);
+	return j->n[TDEF_MODULE] - 1;
+}
+
+/* Add a call site of these n return addresses, up to the first one outside of all modules. Returns UINT32_MAX if the
+ * first address is outside. */
+static uint32_t add_site(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *j,
+			 const uint64_t *address, uint32_t n)
+{
+	struct trace_site site = {.n_frame = 0};
+	struct trace_defs one = {.site = &site, .n_site = 1};
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct spill_module *m = module_at(s, address[i]);
+
+		if (!m)
+			break;
+		site.module[i] = add_module(m, defs, j);
+		site.offset[i] = address[i] - m->base;
+		site.hash = site.hash * 31 + site.offset[i] + 1;
+		site.n_frame++;
 	}
-	site.module[0] = k;
-	site.offset[0] = address - m->base;
-	site.hash = site.offset[0] + 1;
+	if (!site.n_frame)
+		return UINT32_MAX;
 	append_defs(j, TDEF_SITE, &one);
 	return j->n[TDEF_SITE] - 1;
 }
@@ -86,7 +98,7 @@ static uint32_t find_site(const struct salvage_rank *s, const struct trace_defs 
 	for (uint32_t i = defs->n_site; i-- > 0;)
 		if (journal_address(j, i) == address)
 			return i;
-	return add_one_frame_site(s, defs, j, address);
+	return add_site(s, defs, j, &address, 1);
 }
 
 /* ---- where the rank computed ---- */
@@ -95,7 +107,7 @@ uint32_t salvage_places_read(const struct salvage_rank *s, const struct trace_de
 			     uint64_t events, uint32_t *site)
 {
 	const struct spill_live *live = s->live;
-	uint64_t end = live->n_place, address[TRACE_PLACES_MAX];
+	uint64_t end = live->n_place, address[TRACE_PLACES_MAX][2];
 	uint32_t n = 0;
 
 	for (uint64_t i = 0; i < TRACE_PLACES_MAX && i < end; i++) {
@@ -104,10 +116,11 @@ uint32_t salvage_places_read(const struct salvage_rank *s, const struct trace_de
 
 		if (p->event != events)
 			continue;
-		while (k < n && address[k] != p->pc + 1)
+		while (k < n && (address[k][0] != p->pc + 1 || address[k][1] != p->caller))
 			k++;
-		address[n] = p->pc + 1;
-		site[n] = k < n ? site[k] : add_one_frame_site(s, defs, j, address[n]);
+		address[n][0] = p->pc + 1;
+		address[n][1] = p->caller;
+		site[n] = k < n ? site[k] : add_site(s, defs, j, address[n], 1 + (p->caller != 0));
 		n += site[n] != UINT32_MAX;
 	}
 	return n;

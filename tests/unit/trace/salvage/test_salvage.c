@@ -293,7 +293,8 @@ static int computes_for_ever(struct play *p)
 	play_until(p, 1000);
 	for (uint64_t i = 0; i < 20; i++) {
 		live->place[live->n_place % SPILL_PLACES_MAX] =
-			(struct spill_place){i < 8 ? 999 : rec.n_events, i == 18 ? 0x9000 : 0x6100 + i % 2 * 0x10};
+			(struct spill_place){i < 8 ? 999 : rec.n_events, i == 18 ? 0x9000 : 0x6100 + i % 2 * 0x10,
+					     i == 10 ? 0x6f00 : i == 12 ? 0x9000 : 0};
 		live->n_place++;
 	}
 	return 0;
@@ -318,6 +319,8 @@ static void test_where_it_computed(void **state)
 		uint32_t look = i ? 18 - i : 19;
 
 		assert_int_equal(s->offset[0], look % 2 ? 0x1111 : 0x1101);
+		assert_int_equal(s->n_frame, look == 10 ? 2 : 1); /* the caller of look 12 is in no module */
+		assert_true(look != 10 || s->offset[1] == 0x1f00);
 		assert_string_equal(d->module[s->module[0]].path, "/lib/other.so");
 	}
 	trace_close(t);

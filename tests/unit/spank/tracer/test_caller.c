@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Calls of library functions, found on the stack. The test knows which of its functions calls. */
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <cmocka.h>
+
+#include "common/arch/arch.h"
+#include "spank/tracer/caller.h"
+
+#if ARCH_SAMPLES
+
+static volatile double sink;
+static volatile unsigned looks;
+static volatile unsigned inside, right; /* looks in a library; of these, in the function that runs */
+static volatile int which;
+static uint64_t stack_hi;
+
+extern const char __executable_start[], etext[];
+
+static __attribute__((noipa)) double first(int i)
+{
+	return jn(30 + i % 8, 3.5 + i % 5) + 1;
+}
+
+static __attribute__((noipa)) double second(int i)
+{
+	return lgamma(2.5 + i % 9) * 2;
+}
+
+/* Ends with a jump: the call on the stack is that of the test. */
+static __attribute__((noipa)) double third(double x)
+{
+	return lgamma(x);
+}
+
+static __attribute__((noipa)) void call_third(int i)
+{
+	sink += third(2.5 + i % 9);
+}
+
+/* Is the address in the function? The next one begins behind it. */
+static bool is_in(uint64_t at, uintptr_t f)
+{
+	const uintptr_t all[] = {(uintptr_t)first, (uintptr_t)second, (uintptr_t)third, (uintptr_t)call_third};
+	uintptr_t end = f + 256;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i] > f && all[i] < end)
+			end = all[i];
+	return at > f && at <= end;
+}
+
+static void on_look(int no, siginfo_t *info, void *context)
+{
+	const uintptr_t f[] = {(uintptr_t)first, (uintptr_t)second, (uintptr_t)call_third};
+	const ucontext_t *u = context;
+	uint64_t pc = (uint64_t)u->uc_mcontext.gregs[ARCH_UCONTEXT_PC];
+	uint64_t at = caller_find(pc, (uint64_t)u->uc_mcontext.gregs[ARCH_UCONTEXT_SP], stack_hi);
+
+	(void)no;
+	(void)info;
+	looks++;
+	if (pc >= (uintptr_t)__executable_start && pc < (uintptr_t)etext) {
+		right += at != 0; /* the program's own code has no caller */
+		return;
+	}
+	inside++;
+	right += is_in(at, f[which]);
+}
+
+static void test_calls_are_found(void **state)
+{
+	const struct itimerval often = {{0, 4000}, {0, 4000}}, never = {{0, 0}, {0, 0}};
+	struct sigaction a = {.sa_sigaction = on_look, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+	(void)state;
+	caller_begin();
+	stack_hi = (uintptr_t)__builtin_frame_address(0) + 64;
+	assert_int_equal(sigaction(SIGVTALRM, &a, NULL), 0);
+	for (which = 0; which < 3; which++) {
+		looks = inside = right = 0;
+		setitimer(ITIMER_VIRTUAL, &often, NULL);
+		for (int i = 0; inside < 10; i++)
+			if (which == 2)
+				call_third(i);
+			else
+				sink += which ? second(i) : first(i);
+		setitimer(ITIMER_VIRTUAL, &never, NULL);
+		assert_int_equal(right, inside);
+	}
+}
+
+/* Any word may be on a stack: each address in and around the code of the program is looked at. */
+static void test_any_word(void **state)
+{
+	uint64_t word[4] = {0, UINT64_MAX, 0, 1}, sp = (uintptr_t)word;
+
+	(void)state;
+	caller_begin();
+	for (uint64_t at = (uintptr_t)__executable_start - 64; at < (uintptr_t)etext + 64; at++) {
+		uint64_t found;
+
+		word[2] = at;
+		found = caller_find((uintptr_t)&malloc, sp, sp + sizeof(word));
+		assert_true(!found || found == at);
+	}
+	assert_int_equal(caller_find(0, sp, sp), 0);
+	assert_int_equal(caller_find(0, sp + 4, sp + sizeof(word)), 0);
+}
+
+#endif
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#if ARCH_SAMPLES
+		cmocka_unit_test(test_calls_are_found),
+		cmocka_unit_test(test_any_word),
+#endif
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return sizeof(tests) ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
+}
