@@ -8,6 +8,8 @@
 #ifndef PRECEDENT_MODEL_INDUCE_FLOW_H
 #define PRECEDENT_MODEL_INDUCE_FLOW_H
 
+#include <stdbool.h>
+
 #include "model/induce/journal.h"
 
 /* Rows of the run at which the node was entered and left: they differ for calling nodes. */
@@ -32,9 +34,10 @@ struct flow {
 
 /* All runs but `without` (UINT32_MAX: all). Node 1, 2... in the order in which their points are first passed. */
 int flow_from_journal(struct flow *f, const struct journal *j, uint32_t without, struct errbuf *err);
-/* Takes the smallest procedure out of the flow. `id`: the graph that its calling nodes call. Returns 1 with the
- * procedure in callee, 0 if there is none, -1 without memory. */
-int flow_extract(struct flow *f, const struct journal *j, uint32_t id, struct flow *callee, struct errbuf *err);
+/* Takes the smallest procedure out of the flow. `id`: the graph that its calling nodes call. branching: a call may
+ * return to several places. Returns 1 with the procedure in callee, 0 if there is none, -1 without memory. */
+int flow_extract(struct flow *f, const struct journal *j, uint32_t id, bool branching, struct flow *callee,
+		 struct errbuf *err);
 void flow_free(struct flow *f);
 
 #endif

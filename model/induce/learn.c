@@ -128,8 +128,11 @@ static int vars_learn(struct learner *l)
 
 /* ---- graphs ---- */
 
+/* What is taken for a call of a procedure: nothing, calls with one place of return, or also calls with several. */
+enum callers { NO_PROCEDURES, STRAIGHT, BRANCHING };
+
 /* The program first; procedures in the reverse order of their finding, so that callees stand after callers. */
-static int flows_learn(struct learner *l, bool procedures)
+static int flows_learn(struct learner *l, enum callers callers)
 {
 	struct flow main, callee, found[MODEL_MAX_GRAPHS];
 	uint32_t n = 0;
@@ -137,8 +140,8 @@ static int flows_learn(struct learner *l, bool procedures)
 
 	if (flow_from_journal(&main, l->j, l->without, l->err) < 0)
 		return -1;
-	while (procedures && rc >= 0 && n + 1 < MODEL_MAX_DEPTH) {
-		rc = flow_extract(&main, l->j, n, &callee, l->err);
+	while (callers != NO_PROCEDURES && rc >= 0 && n + 1 < MODEL_MAX_DEPTH) {
+		rc = flow_extract(&main, l->j, n, callers == BRANCHING, &callee, l->err);
 		if (rc <= 0)
 			break;
 		found[n++] = callee;
@@ -411,9 +414,9 @@ static void classes(struct model_graph *g)
 	}
 }
 
-static int learn_all(struct learner *l, bool procedures)
+static int learn_all(struct learner *l, enum callers callers)
 {
-	if (inputs_learn(l) < 0 || vars_learn(l) < 0 || flows_learn(l, procedures) < 0)
+	if (inputs_learn(l) < 0 || vars_learn(l) < 0 || flows_learn(l, callers) < 0)
 		return -1;
 	l->m->n_graphs = l->n_graphs;
 	l->m->graph = model_alloc(l->m, l->n_graphs, sizeof(*l->m->graph));
@@ -443,7 +446,7 @@ static int learn_all(struct learner *l, bool procedures)
 	return 0;
 }
 
-static struct model *learn_with(const struct journal *j, uint32_t without, bool procedures, struct errbuf *err)
+static struct model *learn_with(const struct journal *j, uint32_t without, enum callers callers, struct errbuf *err)
 {
 	struct learner l = {.j = j, .without = without, .m = model_create(), .err = err};
 	int rc = -1;
@@ -454,7 +457,7 @@ static struct model *learn_with(const struct journal *j, uint32_t without, bool 
 	if (!l.m || !l.whole_input || !l.whole_var || !l.log_input)
 		no_memory(&l);
 	else
-		rc = learn_all(&l, procedures);
+		rc = learn_all(&l, callers);
 	for (uint32_t i = 0; l.g && i < l.n_graphs; i++)
 		learn_graph_free(&l.g[i]);
 	free(l.g);
@@ -484,14 +487,24 @@ static bool is_better(const struct model *a, const struct model *b)
 	return a->n_unknown != b->n_unknown ? a->n_unknown < b->n_unknown : chance_a < chance_b;
 }
 
-/* What looks like a procedure may be a loop whose ways alternate: where something is left open, without procedures too. */
+static bool is_open(const struct model *m)
+{
+	return m->n_graphs > 1 && (m->n_unknown || m->random);
+}
+
+/* What looks like a procedure may be a loop whose ways alternate: where something is left open, fewer callers are taken
+ * for callers, and last none. */
 static struct model *learn(const struct journal *j, uint32_t without, bool procedures, struct errbuf *err)
 {
-	struct model *m = learn_with(j, without, procedures, err), *other;
+	struct model *m = learn_with(j, without, procedures ? BRANCHING : NO_PROCEDURES, err), *other;
 
-	if (!m || m->n_graphs == 1 || (!m->n_unknown && !m->random))
+	if (m && is_open(m)) {
+		model_destroy(m);
+		m = learn_with(j, without, STRAIGHT, err);
+	}
+	if (!m || !is_open(m))
 		return m;
-	other = learn_with(j, without, false, err);
+	other = learn_with(j, without, NO_PROCEDURES, err);
 	if (other && !is_better(other, m)) {
 		model_destroy(other);
 		return m;

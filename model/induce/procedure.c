@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Procedures in a flow. A candidate is a part of the flow that is entered at one node from several nodes, and left from
- * one node to several nodes. A procedure is a candidate that meets two conditions. The place of return must be a
- * function of the place of the call. The variables that the candidate does not modify must have the caller's values at
- * its end. If only the second condition fails, every way of calling must have been seen several times (a caller may set
- * variables in passing).
+ * one node to several nodes. A procedure is a candidate that meets two conditions:
+ *
+ * - The place of the call says to which places a call can return. Two callers return to the same places, or have none in
+ *   common. A caller has several places where it branches, or its loop ends, behind the call.
+ *
+ * - The variables that the candidate does not modify have the caller's values at its end. If only this condition fails,
+ *   every way of calling must have been seen several times (a caller may set variables in passing).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +21,11 @@
 #define REGION_MAX   512 /* nodes */
 #define EXITS_MAX    32	 /* candidates for the last node of one entry */
 #define SEEN_ENOUGH  3	 /* calls of each caller that are proof without equal variables */
+#define WAYS_MAX     64	 /* of all callers of a candidate, which are compared with each other */
 
 struct region {
 	uint32_t entry, exit, n;
+	bool branching; /* callers may return to several places */
 	uint32_t *node; /* entry first */
 	uint8_t *has;	/* by node of the flow */
 };
@@ -72,24 +77,22 @@ static bool region_grow(const struct topology *t, struct region *r)
 	return outside >= 2 && succs(t, r->exit, r->has) >= 2;
 }
 
-/* What calls one caller made: where they returned to, and how many there were. */
+/* Calls of each caller, and its ways: pairs of a caller and a place of return. */
 struct pairing {
-	struct map callers;
-	uint32_t *returns, *calls;
+	struct map callers, ways; /* key of a way: caller << 32 | place */
+	uint32_t *calls;
 	uint32_t cap;
 	uint8_t *modified, *differs; /* by variable */
 };
 
-static int pairing_note(struct pairing *p, uint32_t caller, uint32_t back)
+static int pairing_note(struct pairing *p, uint32_t caller, uint32_t back, bool branching)
 {
-	uint32_t at = map_put(&p->callers, caller), n = p->callers.n, cap_returns = p->cap;
+	uint32_t at = map_put(&p->callers, caller), way = map_put(&p->ways, (uint64_t)caller << 32 | back);
 
-	if (at == MAP_NONE || ARRAY_ROOM(p->returns, cap_returns, n) != 0 || ARRAY_ROOM_ZEROED(p->calls, p->cap, n) != 0)
+	if (at == MAP_NONE || way == MAP_NONE || ARRAY_ROOM_ZEROED(p->calls, p->cap, p->callers.n) != 0)
 		return -1;
-	if (!p->calls[at])
-		p->returns[at] = back;
 	p->calls[at]++;
-	return p->returns[at] == back;
+	return p->ways.n <= (branching ? WAYS_MAX : p->callers.n);
 }
 
 static void note_changes(const struct journal *j, const struct journal_run *run, uint32_t a, uint32_t b, uint8_t *changed)
@@ -119,21 +122,48 @@ static int call_check(const struct flow *f, const struct flow_walk *w, const str
 	if (begin)
 		note_changes(j, run, step[begin - 1].row_out, step[i].row_out, p->differs);
 	*end = i + 1;
-	return pairing_note(p, caller, back);
+	return pairing_note(p, caller, back, r->branching);
+}
+
+/* Number of places to which the caller returned, and in *common of those to which the other one did as well. */
+static uint32_t count_ways(const struct pairing *p, uint32_t caller, uint32_t other, uint32_t *common)
+{
+	uint32_t n = 0;
+
+	*common = 0;
+	for (uint32_t i = 0; i < p->ways.n; i++)
+		if (p->ways.key[i] >> 32 == caller) {
+			n++;
+			*common += map_get(&p->ways, (uint64_t)other << 32 | (uint32_t)p->ways.key[i]) != MAP_NONE;
+		}
+	return n;
+}
+
+/* Do any two callers return to the same places or to none in common, and some to none in common? */
+static bool ways_are_parted(const struct pairing *p)
+{
+	bool parted = false;
+
+	for (uint32_t a = 0; a < p->callers.n; a++)
+		for (uint32_t b = 0; b < p->callers.n; b++) {
+			uint32_t common, n = count_ways(p, (uint32_t)p->callers.key[a], (uint32_t)p->callers.key[b], &common);
+
+			if (common && common != n)
+				return false;
+			parted |= !common;
+		}
+	return parted;
 }
 
 static bool pairing_convinces(const struct pairing *p, const struct journal *j)
 {
 	bool equal = true, often = true;
-	uint32_t returns = 0;
 
 	for (uint32_t v = 0; v < j->n_vars; v++)
 		equal &= !p->differs[v] || p->modified[v];
-	for (uint32_t i = 0; i < p->callers.n; i++) {
+	for (uint32_t i = 0; i < p->callers.n; i++)
 		often &= p->calls[i] >= SEEN_ENOUGH;
-		returns += p->returns[i] != p->returns[0];
-	}
-	return returns && (equal || often);
+	return (equal || often) && ways_are_parted(p);
 }
 
 static int region_check(const struct flow *f, const struct journal *j, const struct region *r)
@@ -154,7 +184,7 @@ static int region_check(const struct flow *f, const struct journal *j, const str
 	if (rc == 1)
 		rc = pairing_convinces(&p, j);
 	map_free(&p.callers);
-	free(p.returns);
+	map_free(&p.ways);
 	free(p.calls);
 	free(p.modified);
 	free(p.differs);
@@ -171,9 +201,10 @@ static uint32_t preds(const struct topology *t, uint32_t v)
 }
 
 /* Smallest region that is a procedure: 1, 0, -1. */
-static int region_find(const struct flow *f, const struct topology *t, const struct journal *j, struct region *best)
+static int region_find(const struct flow *f, const struct topology *t, const struct journal *j, bool branching,
+		       struct region *best)
 {
-	struct region r = {.node = malloc(REGION_MAX * sizeof(*r.node)), .has = malloc(f->n_nodes)};
+	struct region r = {.branching = branching, .node = malloc(REGION_MAX * sizeof(*r.node)), .has = malloc(f->n_nodes)};
 	int rc = r.node && r.has ? 0 : -1;
 
 	best->n = REGION_MAX + 1;
@@ -314,7 +345,8 @@ out:
 	return rc;
 }
 
-int flow_extract(struct flow *f, const struct journal *j, uint32_t id, struct flow *callee, struct errbuf *err)
+int flow_extract(struct flow *f, const struct journal *j, uint32_t id, bool branching, struct flow *callee,
+		 struct errbuf *err)
 {
 	struct region best = {.node = malloc(REGION_MAX * sizeof(*best.node)), .has = malloc(f->n_nodes)};
 	struct topology t;
@@ -326,7 +358,7 @@ int flow_extract(struct flow *f, const struct journal *j, uint32_t id, struct fl
 	}
 	if (topology_build(&t, f, err) < 0)
 		goto out;
-	rc = region_find(f, &t, j, &best);
+	rc = region_find(f, &t, j, branching, &best);
 	topology_free(&t);
 	if (rc == 1 && take_out(f, &best, id, callee) < 0)
 		rc = -1;

@@ -229,6 +229,26 @@ static void calls(struct tape *t, const double *in)
 }
 const struct program program_calls = {"calls", calls, 2, 0, {"N", "neighbours"}, {NULL}};
 
+/* Behind the second call the caller branches, behind the third one it branches and its loop ends. */
+static void calls_and_branches(struct tape *t, const double *in)
+{
+	tape_pass(t, "start");
+	exchange(t, in);
+	tape_pass(t, "begun");
+	for (int i = 0; i < in[0]; i++) {
+		tape_pass(t, "predict");
+		exchange(t, in);
+		if (i % 2 == 1)
+			tape_pass(t, "second");
+		tape_pass(t, "correct");
+		exchange(t, in);
+		if (i % 4 == 3)
+			tape_pass(t, "fourth");
+	}
+	tape_pass(t, "end");
+}
+const struct program program_calls_and_branches = {"calls_and_branches", calls_and_branches, 2, 0, {"N", "neighbours"}, {NULL}};
+
 static void halo(struct tape *t, const double *in)
 {
 	tape_pass(t, "halo");

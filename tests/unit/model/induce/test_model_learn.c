@@ -137,6 +137,24 @@ static void test_procedures(void **state)
 	journal_destroy(j);
 }
 
+/* A call may return to several places. */
+static void test_callers_that_branch(void **state)
+{
+	static const double in[][IN] = {{2, 3}, {4, 5}, {8, 2}, {5, 9}, {13, 4}, {21, 3}}, at[][IN] = {{3, 4}, {17, 7}, {40, 2}, {100, 3}};
+	struct journal *j = program_journal(&program_calls_and_branches);
+	struct model *m = learn(&program_calls_and_branches, j, in, N(in));
+	uint32_t calling = 0;
+
+	(void)state;
+	CHECK(program_calls_and_branches, in, at);
+	assert_int_equal(m->n_graphs, 2);
+	for (uint32_t n = 0; n < m->graph[0].n_nodes; n++)
+		calling += m->graph[0].node[n].callee == 1;
+	assert_int_equal(calling, 3);
+	model_destroy(m);
+	journal_destroy(j);
+}
+
 struct lag {
 	double y, worst;
 	const struct tape *t;
@@ -516,6 +534,7 @@ int main(void)
 	    cmocka_unit_test(test_variables_decide),
 	    cmocka_unit_test(test_ranks),
 	    cmocka_unit_test(test_procedures),
+	    cmocka_unit_test(test_callers_that_branch),
 	    cmocka_unit_test(test_euler),
 	    cmocka_unit_test(test_unknown_variable),
 	    cmocka_unit_test(test_chance),
