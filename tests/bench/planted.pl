@@ -68,7 +68,13 @@ for my $form (@forms) {
 }
 
 # In turn each rank is late, all as often.
-my @gains = map { planted_gain($_, %with, ms => LONGER * $opt{ms}, reps => 2 * $opt{ranks}) } map { ($_) x $opt{runs} } @gain_forms;
+my @gains;
+printf "\n%-32s %-31s %8s %8s %8s %7s\n", 'gain', '', 'run', 'gained', 'told', 'error' if @gain_forms && !$opt{json};
+for my $form (map { ($_) x $opt{runs} } @gain_forms) {
+    push @gains, my $gain = planted_gain($form, %with, ms => LONGER * $opt{ms}, reps => 2 * $opt{ranks});
+    printf "%-32s %-31s %s %+7.1f%s\n", "$form->{kind}:$form->{form}", $form->{problem}, join(' ', map { milliseconds($_) } @$gain{qw(span_s gained_s told_s)}),
+        100 * $gain->{error}, abs $gain->{error} <= TOLERANCE ? '  ok' : '' if !$opt{json};
+}
 my @charged = grep { defined $_->{blamed} } @runs;
 my @planted = grep { !$_->{clean} } @runs;
 my $found = grep { $_->{found} } @planted;
@@ -85,11 +91,9 @@ if ($opt{json}) {
     print JSON::PP->new->canonical->pretty->encode({%sum, ranks => $opt{ranks}, delay_ms => $opt{ms}, repetitions => $opt{reps}, runs => \@runs, gain_runs => \@gains});
 } else {
     printf "\n%d planted, %d of them found within %g %%: recall %.3f; %d others above %g %% in these and %d clean runs: precision %.3f\n",
-        @sum{qw(planted found)}, 100 * TOLERANCE, $sum{recall}, $wrong, 100 * NOISE, $sum{clean}, $sum{precision};
+        @sum{qw(planted found)}, 100 * TOLERANCE, $sum{recall}, $wrong, 100 * NOISE, $sum{clean}, $sum{precision}
+        if @forms;
     printf "%d of %d losses charged to those who caused them within %g %%\n", @sum{qw(charged_right charged)}, 100 * TOLERANCE if @charged;
-    printf "\n%-32s %-31s %8s %8s %8s %7s\n", 'gain', '', 'run', 'gained', 'told', 'error' if @gains;
-    printf "%-32s %-31s %s %+7.1f%s\n", "$_->{kind}:$_->{form}", $_->{problem}, join(' ', map { milliseconds($_) } @$_{qw(span_s gained_s told_s)}),
-        100 * $_->{error}, abs $_->{error} <= TOLERANCE ? '  ok' : '' for @gains;
     printf "%d of %d gains told within %g %%\n", @sum{qw(gains_right gains)}, 100 * TOLERANCE if @gains;
 }
 # Medians of the runs of a form, for the page.
