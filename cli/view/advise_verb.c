@@ -259,28 +259,37 @@ static int longer_row(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : strcmp(x->site, y->site);
 }
 
+static void print_row(const struct found *f, const struct report_problem *p, const struct row *row)
+{
+	uint64_t ns = row->ns < p->duration_ns ? row->ns : p->duration_ns; /* one finding may have two that read the same */
+	char time[32], ranks[128];
+
+	ranks_text(row->ranks, trace_n_ranks(f->t), ranks, sizeof(ranks));
+	cli_seconds(time, sizeof(time), (double)ns * 1e-9);
+	if (row->begun)
+		printf(_("         in %s, %s, completing %s, %s, on %s: %s\n"), row->function, row->site, row->begun,
+		       row->begun_site, ranks, time);
+	else
+		printf(!row->waits ? _("         for %s, %s, on %s: %s\n") :
+		       only_begins(row->function) ? _("         completing %s, %s, on %s: %s\n") :
+						    _("         in %s, %s, on %s: %s\n"),
+		       row->function, row->site, ranks, time);
+}
+
 static void print_places(const struct found *f, const struct report_problem *p)
 {
 	static struct row row[MERGED];
-	char time[32], ranks[128];
-	uint32_t n = 0;
+	uint32_t n = 0, awaited = 0;
 
 	for (uint32_t i = 0; i < p->n_place && i < MERGED; i++)
 		add_row(f, &p->place[i], row, &n);
 	qsort(row, n, sizeof(*row), longer_row);
+	while (awaited < n && row[awaited].waits)
+		awaited++;
+	/* Many places that wait do not hide whom they wait for. */
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t ns = row[i].ns < p->duration_ns ? row[i].ns : p->duration_ns; /* one finding may have two that read the same */
-
-		ranks_text(row[i].ranks, trace_n_ranks(f->t), ranks, sizeof(ranks));
-		cli_seconds(time, sizeof(time), (double)ns * 1e-9);
-		if (i < PLACES && row[i].begun)
-			printf(_("         in %s, %s, completing %s, %s, on %s: %s\n"), row[i].function, row[i].site, row[i].begun,
-			       row[i].begun_site, ranks, time);
-		else if (i < PLACES)
-			printf(!row[i].waits ? _("         for %s, %s, on %s: %s\n") :
-			       only_begins(row[i].function) ? _("         completing %s, %s, on %s: %s\n") :
-							      _("         in %s, %s, on %s: %s\n"),
-			       row[i].function, row[i].site, ranks, time);
+		if (i == awaited || i < (awaited < n && awaited >= PLACES ? PLACES - 1 : PLACES))
+			print_row(f, p, &row[i]);
 		free(row[i].ranks);
 	}
 }

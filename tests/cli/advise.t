@@ -131,6 +131,51 @@ like($out, qr/^precedent: \Q$top\E\/Makefile: [^\n]+\n\z/, '... is refused in on
 is($rc, 1, 'rules that never end');
 like($out, qr/r\.rules:3:1: more than \d+ rules fire for one event/, '... are stopped, and named');
 
+# Both ranks wait for a lock in turn, each at two places of its own. The rank that has the lock is told all the same.
+spew("$dir/lock.c", <<'END');
+#include <mpi.h>
+#include <unistd.h>
+static double x;
+static void work(int late, MPI_Win win)
+{
+	MPI_Put(&x, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, win);
+	if (!late)
+		MPI_Win_flush(0, win), usleep(30000);
+}
+int main(int argc, char **argv)
+{
+	double *base;
+	MPI_Win win;
+	int rank;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Win_allocate(8, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+	for (int i = 0; i < 10; i++) {
+		int late = i % 2 == rank;
+
+		MPI_Barrier(MPI_COMM_WORLD);
+		usleep(late ? 10000 : 0);
+		if (rank == 0) {
+			MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+			work(late, win);
+			MPI_Win_unlock(0, win);
+		} else {
+			MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+			work(late, win);
+			MPI_Win_unlock(0, win);
+		}
+	}
+	MPI_Win_free(&win);
+	return MPI_Finalize();
+}
+END
+my $built = Testbed::run_command('mpicc', '-g', '-o', "$dir/lock", "$dir/lock.c");
+is($built->{rc}, 0, "a program with a lock") or diag $built->{err};
+is(precedent('trace', '-q', '-o', "$dir/lock.ptrace", '--', 'mpirun', '--oversubscribe', '-n', 2, "$dir/lock")->{rc}, 0, '... is traced');
+($rc, $out) = advise("$dir/lock.ptrace");
+like($out, qr/^ .* contention for a window lock: (?:(?!\n\n).)*^ +for MPI_Win_\w+, main \(lock\.c:\d+\), on ranks? [01]: /ms, 'the rank that has the lock') or diag $out;
+
 # Every example of the manual page stands for itself: it is sound, and runs.
 my @examples = slurp("$top/man/precedent-rules.5") =~ /^\.EX\n(.*?)^\.EE$/msg;
 cmp_ok(@examples, '>=', 4, 'the manual page has examples');
