@@ -106,6 +106,18 @@ static void print_range(struct print *p, const struct skel_node *leaf, uint32_t 
 	fprintf(p->out, "%" PRId64 "..%" PRId64 "*", lo, hi);
 }
 
+/* Sources and tags of completed receives without a wildcard are those that their requests began with. */
+static bool tells_nothing(const struct skel_node *leaf, uint32_t i)
+{
+	uint8_t kind = trace_fn[leaf->fn].param[i].kind;
+	const struct skel_param *q = &leaf->param[i];
+	bool none = q->fitted && q->fn && (kind == TK_ASRC || kind == TK_ATAG || kind == TK_ASRCS || kind == TK_ATAGS);
+
+	for (uint32_t k = 0; none && k < (trace_kind_is_array(kind) ? q->n : 1); k++)
+		none = q->fn[k].form == RF_CONST && q->fn[k].a == TRACE_NULL;
+	return none;
+}
+
 static void print_param(struct print *p, const struct skel_node *leaf, uint32_t i)
 {
 	const struct trace_param_info *info = &trace_fn[leaf->fn].param[i];
@@ -158,7 +170,8 @@ static void print_node(struct print *p, const struct skel_node *n, int depth)
 	if (n->kind == SKEL_LEAF) {
 		fprintf(p->out, "%*s%s%s(", 2 * depth, "", is_optional(n) ? "? " : "", trace_fn[n->fn].name);
 		for (uint32_t i = 0; i < n->n_param; i++)
-			print_param(p, n, i);
+			if (!tells_nothing(n, i))
+				print_param(p, n, i);
 		fputc(')', p->out);
 		print_site(p, n);
 		fputs("  ", p->out);
@@ -187,6 +200,7 @@ int skel_tree_print(const struct skel_tree *tree, FILE *out)
 
 	fprintf(out, "# %u ranks, %u calls in %u nodes; a loop repeats calls %s\n", tree->n_ranks, tree->n_leaf,
 		tree->n_node, tree->alphabet < SKEL_ALPHABETS ? alphabet[tree->alphabet] : "?");
+	fputs("# r: the rank, P: ranks in all, ?: a call of some iterations only, *: values that vary, [...]: the ranks that call\n", out);
 	print_node(&p, tree->root, 0);
 	return fflush(out) || ferror(out) ? -1 : 0;
 }

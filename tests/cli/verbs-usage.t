@@ -191,6 +191,8 @@ subtest 'skeleton' => sub {
 	unlike(precedent('skeleton', '-o', 'out3', '--seconds', 100, $trace)->{out}, qr/cannot run/, '... where it does');
 	like(precedent('skeleton', '-o', 'out', $trace)->{out}, qr/; reproduces \d+ % of the run$/m, 'how much of the run it reproduces');
 	like($tree->{out}, qr/MPI_Sendrecv/, '--tree prints the tree');
+	like($tree->{out}, qr/^# r: the rank, P: ranks in all, /m, '... and explains its marks');
+	unlike($tree->{out}, qr/a(?:src|tag)s?=\[?-/, '... without sources and tags that tell nothing');
 	my $made = Testbed::run_command('make', '-C', 'out');
 	is($made->{rc}, 0, 'its Makefile builds it') or diag $made->{err};
 	my $ran = Testbed::run_command('mpirun', '--oversubscribe', '-n', 2, 'out/skel');
