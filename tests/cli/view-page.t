@@ -230,9 +230,18 @@ sub in_browser {
 }
 
 SKIP: {
-	skip 'chromium is not installed', 5 if !$browser;
+	skip 'chromium is not installed', 6 if !$browser;
 	subtest 'in a browser, light' => sub { in_browser('light', '#ffffff') };
 	subtest 'in a browser, dark' => sub { in_browser('dark', '#15181d') };
+	subtest 'an imported trace in a browser' => sub {
+		spew('marks.txt', join '', map { my $t = $_; map { "$t $_ " . ($t + $_) % 4 . " 0 0 0 0 0 0 0 0 0 0 0\n" } 0 .. 2 } 0 .. 20);
+		is(precedent('import', '-q', 'marks.txt', '-o', 'marks.ptrace')->{rc}, 0, 'imported');
+		is(precedent('view', 'marks.ptrace')->{rc}, 0, 'its page');
+		my ($seen) = self_test('marks.html', 'selftest');
+		is_deeply([sort keys %{ $seen->{tabs} }], [qw(messages overview ranks trace window)], 'no sheets of calls, sites and loops');
+		unlike(join(' ', map { $_->{text} } values %{ $seen->{tabs} }), qr/\bcalls?\b|\branks?\b|MPI function/, '... no calls and no ranks')
+		    or diag explain $seen->{tabs};
+	};
 	subtest 'problems in a browser' => sub {
 		my $rules = Testbed::top() . '/conf/problems.rules';
 		my $trace = 'planted.ptrace';

@@ -74,7 +74,7 @@ class Page {
 		const sum = this.tl.windowShares || stateTotals(), total = sum.reduce((a, b) => a + b, 0);
 		for (const s of SHOWN)
 			document.getElementById(`legend-${STATES[s]}`).textContent = percent(sum[s] / total);
-		document.getElementById("legend").title = this.tl.vp.whole && this.tl.vp.rs >= meta.ranks ? "Of the whole run" : "Of the time and the ranks that are shown";
+		document.getElementById("legend").title = this.tl.vp.whole && this.tl.vp.rs >= meta.ranks ? "Of the whole run" : `Of the time and the ${RANK}s that are shown`;
 	}
 	/* Warnings about the trace. */
 	notes() {
@@ -135,7 +135,7 @@ class Page {
 	detailText(d) {
 		const name = meta.path, vp = this.tl.vp;
 		if (d.kind === "spans")
-			return ["single calls"];
+			return [meta.imported ? "single marks" : "single calls"];
 		if (d.kind === "loading")
 			return [this.tl.server.failed ? `The server does not answer: is precedent view --serve still running? Asked again in ${this.tl.server.pause / 1000} s.` : "loading\u2026"];
 		const step = `shares of states in steps of ${duration(d.step || 0)}`;

@@ -20,9 +20,10 @@ class Panels {
 		this.ranks = decodeRanks();
 		this.fn = 0;
 		this.sortBy = {};
-		this.tabs = [["overview", "Functions", () => this.functions()], ["sites", "Call sites", () => this.sites()],
-			["ranks", "Ranks", () => this.rankTable()], ["messages", "Messages", () => this.messages()],
-			["loops", "Loops", () => this.loops()], ["window", "Window", () => this.window()], ["trace", "Trace", () => this.trace()]];
+		const calls = !meta.imported; /* an imported trace has states of processors */
+		this.tabs = [["overview", calls ? "Functions" : "States", () => this.functions()], calls && ["sites", "Call sites", () => this.sites()],
+			["ranks", calls ? "Ranks" : "Processors", () => this.rankTable()], ["messages", "Messages", () => this.messages()],
+			calls && ["loops", "Loops", () => this.loops()], ["window", "Window", () => this.window()], ["trace", "Trace", () => this.trace()]].filter(Boolean);
 		if (meta.problems.length)
 			this.tabs.unshift(["problems", `Problems (${meta.problems.length})`, () => this.problems()]);
 		const nav = document.getElementById("tabs");
@@ -311,8 +312,7 @@ class Panels {
 
 	loops() {
 		if (!meta.loops.length)
-			return this.empty(meta.imported ? "This trace has states only: its loops are not known." :
-				`No loop was found in the calls of rank ${meta.loop_rank}.`);
+			return this.empty(`No loop was found in the calls of rank ${meta.loop_rank}.`);
 		const rows = this.loopRows();
 		const name = (r) => {
 			const e = el("span", {class: "loop"}, el("span", {class: "twist"}), el("span", {class: "code"}, r.l.name),
@@ -360,9 +360,9 @@ class Panels {
 		const states = el("table", {}, el("tbody", {}, ...SHOWN.map((s) => el("tr", {}, el("td", {}, STATES[s]), el("td", {class: "n"}, duration(ns(sum[s]))),
 			el("td", {class: "n"}, percent(sum[s] / all)), el("td", {}, this.bar([[sum[s] / all, this.colour(s)]], 120))))));
 		const rows = this.windowFunctions();
-		return [el("p", {class: "dim"}, `${instant(vp.t0, vp.span / 1000)} to ${instant(vp.t1, vp.span / 1000)}, the ranks that are shown. Shift + drag chooses another window.`),
+		return [el("p", {class: "dim"}, `${instant(vp.t0, vp.span / 1000)} to ${instant(vp.t1, vp.span / 1000)}, the ${RANK}s that are shown. Shift + drag chooses another window.`),
 			el("div", {class: "cols"}, el("div", {}, el("h2", {}, "States"), states),
-				rows ? el("div", {}, el("h2", {}, "MPI functions"), this.table("window", [["function", "", (r) => r.name, (r) => r.name],
+				meta.imported ? "" : rows ? el("div", {}, el("h2", {}, "MPI functions"), this.table("window", [["function", "", (r) => r.name, (r) => r.name],
 					["calls", "n", (r) => r.calls, (r) => count(r.calls)], ["time", "n", (r) => r.ns, (r) => duration(r.ns)],
 					["share", "n", (r) => r.ns, (r) => percent(r.ns / ns(all))], ["mean", "n", (r) => r.ns / r.calls, (r) => duration(r.ns / r.calls)]], rows)) :
 					el("p", {class: "empty"}, "Zoom in for single calls: then their functions are summed up here."))];
@@ -405,8 +405,8 @@ class Panels {
 			["started", j.date], ["MPI", j.mpi], ["hosts", j.hosts], ["launcher", j.launcher],
 			[`${RANK}s`, count(meta.ranks)], ["calls", meta.imported ? "" : count(meta.events)], ["run", duration(meta.end)],
 			["trace file", `${meta.path} (${bytesText(meta.file_bytes)})`],
-			["single calls", this.detailText()], ["messages", this.messageText()], ["written by", `precedent ${meta.version}`]];
-		return [el("table", {}, el("tbody", {}, ...rows.filter((r) => r[1]).map(([k, v]) =>
+			[meta.imported ? "" : "single calls", this.detailText()], ["messages", this.messageText()], ["written by", `precedent ${meta.version}`]];
+		return [el("table", {}, el("tbody", {}, ...rows.filter((r) => r[0] && r[1]).map(([k, v]) =>
 			el("tr", {}, el("td", {class: "dim"}, k), el("td", {}, v)))))];
 	}
 	detailText() {
