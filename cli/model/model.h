@@ -25,6 +25,7 @@ struct model_options {
 /* The exit code. */
 int model_predict(const struct model_options *o, const char *path);
 int model_run(const struct model_options *o, const char *dir);
+int model_show(const struct model_options *o, const char *path);
 /* Write the prediction as a trace: 0, -1 with the reason. */
 int model_predict_trace(const struct model_options *o, const char *path, struct foresee *f, struct errbuf *err);
 

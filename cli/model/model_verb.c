@@ -10,7 +10,6 @@
 #include "cli/ui/verbs.h"
 #include "model/induce/compile.h"
 #include "model/induce/file.h"
-#include "model/induce/text.h"
 
 #define UNKNOWN_TIMES 10 /* an interval that is wider says nothing */
 #define SHARED 0.1 /* of a run's time that others had its processors: worth saying */
@@ -182,20 +181,7 @@ out:
 	return rc;
 }
 
-/* ---- show, compile ---- */
-
-static int show_model(const struct model_options *o, const char *path)
-{
-	struct errbuf err;
-	struct model *m = model_load(path, &err);
-	int rc;
-
-	if (!m)
-		return cli_fail("%s", err.text);
-	rc = o->dot ? model_print_dot(m, stdout) : model_print(m, stdout);
-	model_destroy(m);
-	return rc < 0 ? cli_fail("the model could not be written") : 0;
-}
+/* ---- compile ---- */
 
 static int compile(const struct model_options *o, const char *path)
 {
@@ -236,7 +222,7 @@ static int model_verb(int argc, char **argv)
 	if (n != 1)
 		return cli_usage("model", n ? "one model at a time" : "no model named");
 	if (!strcmp(*what, "show"))
-		return show_model(&o, *named);
+		return model_show(&o, *named);
 	if (!strcmp(*what, "compile"))
 		return o.out ? compile(&o, *named) : cli_usage("model", "compile needs -o DIR");
 	if (!strcmp(*what, "run"))
@@ -267,9 +253,9 @@ static const struct verb_option options[] = {
 		 "take turns"},
 	{"events", 0, "RANK", OPT_NUMBER(struct model_options, events, 0, FORESEE_RANKS_MAX), .of = "predict",
 	 .help = "print the calls of that rank, with their times"},
-	{"from", 0, "TRACE", OPT_CALL(take_from, NULL), .of = "predict",
-	 .help = "of a run that the model was learnt from: a trace that is predicted takes types, requests and the kinds of "
-		 "computation from these"},
+	{"from", 0, "TRACE", OPT_CALL(take_from, NULL), .of = "show predict",
+	 .help = "of a run that the model was learnt from: show names calls by function and line; a trace that is predicted takes types, "
+		 "requests and the kinds of computation from these"},
 	{"against", 0, "TRACE", OPT_TEXT(struct model_options, against), .of = "predict",
 	 .help = "compare with a trace of that very run; exit 1 where a call or value is another"},
 	{"anyway", 0, NULL, OPT_FLAG(struct model_options, anyway), .of = "predict",
@@ -280,7 +266,7 @@ static const struct verb_option options[] = {
 
 const struct verb verb_model = {
 	"model", "fit TRACE... -o FILE", "learn from several runs what others do; show, predict, compile, run",
-	.forms = {"fit TRACE... [options] -o FILE", "predict FILE --ranks P [--var NAME=V]... [options]", "show FILE [--dot]",
+	.forms = {"fit TRACE... [options] -o FILE", "predict FILE --ranks P [--var NAME=V]... [options]", "show FILE [--dot] [--from TRACE]...",
 		  "compile FILE -o DIR", "run DIR [--var NAME=V]..."},
 	.text = "Learns from at least three traced runs of one program, with different arguments and numbers of ranks, and says what "
 		"runs with others do: the calls of every rank in order, with peers and sizes, and the time. What the runs do not "

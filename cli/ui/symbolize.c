@@ -98,7 +98,7 @@ static struct module *find_module(struct symbolizer *s, const struct trace_modul
 	dwfl_report_begin_add(s->dwfl);
 	k->mod = dwfl_report_offline(s->dwfl, m->path, m->path, -1);
 	dwfl_report_end(s->dwfl, NULL, NULL);
-	/* Offsets of the trace are addresses in the file. Those of a program without PIE do not begin at 0. */
+	/* Offsets of the trace are addresses in the file. A program without PIE begins at another one than 0. */
 	if (k->mod && (!same_build(k->mod, m->build_id) || !dwfl_module_getelf(k->mod, &k->bias)))
 		k->mod = NULL;
 	return k;

@@ -246,22 +246,20 @@ static void put_param(struct call_view *c, const struct trace_defs *d, const str
 	}
 }
 
-static void put_site(struct call_view *c, const struct trace_defs *d, uint32_t site)
+size_t call_place(const struct trace_defs *d, uint32_t site, char *text, size_t size)
 {
-	const struct trace_site *s = site < d->n_site ? &d->site[site] : NULL;
+	const struct trace_site *s = &d->site[site];
 	const char *path, *base;
+	int n;
 
-	if (!s)
-		return;
-	if (!s->n_frame || s->module[0] >= d->n_module) {
-		put_word(c, " #%08x", (unsigned)(s->hash & 0xffffffff));
-		return;
-	}
+	if (!s->n_frame || s->module[0] >= d->n_module)
+		return (size_t)snprintf(text, size, "#%08x", (unsigned)(s->hash & 0xffffffff));
 	path = d->module[s->module[0]].path;
 	base = strrchr(path, '/');
-	put_word(c, " %.40s+0x%" PRIx64, base ? base + 1 : path, s->offset[0]);
+	n = snprintf(text, size, "%.40s+0x%" PRIx64, base ? base + 1 : path, s->offset[0]);
 	if (s->n_frame > 1)
-		put_word(c, "#%04x", (unsigned)(s->hash & 0xffff));
+		n += snprintf(text + n, size - (size_t)n, "#%04x", (unsigned)(s->hash & 0xffff));
+	return (size_t)n;
 }
 
 void call_view(const struct trace_defs *d, uint32_t sym, struct call_view *out)
@@ -269,10 +267,14 @@ void call_view(const struct trace_defs *d, uint32_t sym, struct call_view *out)
 	const struct trace_sig *sig = &d->sigs.sig[sym];
 	uint64_t hash = sig->site < d->n_site ? d->site[sig->site].hash : 0;
 	struct sig_walk w;
+	char place[CALL_PLACE];
 
 	*out = (struct call_view){0};
 	put_word(out, "%s", trace_fn[sig->fn].name);
-	put_site(out, d, sig->site);
+	if (sig->site < d->n_site) {
+		call_place(d, sig->site, place, sizeof(place));
+		put_word(out, " %s", place);
+	}
 	sig_walk_begin(&w, d, sym);
 	while (sig_walk_next(&w))
 		put_param(out, d, &w);

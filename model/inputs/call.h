@@ -46,6 +46,10 @@ bool call_type_measured(const struct trace_type *t);
 /* The next number in the last part of a path, from *at on: its digits, and *at behind them. NULL: there is none. */
 const char *call_file_number(const char *path, size_t *at, size_t *n);
 
+#define CALL_PLACE 80 /* a module of 40 characters and two numbers */
+/* Where the call is, as in call_view.name: "heat+0x1a2b". Returns the length. site: below d->n_site. */
+size_t call_place(const struct trace_defs *d, uint32_t site, char *text, size_t size);
+
 /* Of a symbol in the definitions of a rank. The names of the values depend on the control point only. */
 void call_view(const struct trace_defs *d, uint32_t sym, struct call_view *out);
 

@@ -3,8 +3,8 @@
  * The call in the program that led into a library function, found in a signal handler.
  *
  * Programs mostly lack frame pointers, and an unwinder may take a lock that the interrupted code holds. So the stack is
- * searched for return addresses of calls that leave the program: by a stub of the procedure linkage table, by a slot of
- * the global offset table, or by a register. The innermost call into the library of the interrupted code is taken; if
+ * searched for return addresses of calls that leave the program. Such a call is by a stub of the procedure linkage table,
+ * by a slot of the global offset table, or by a register. The innermost call into the library of the interrupted code is taken; if
  * there is none, the innermost call. Old words in the frames of the library can look like a call.
  */
 #ifndef PRECEDENT_SPANK_TRACER_CALLER_H
@@ -15,8 +15,11 @@
 /* Find the program's code. Call outside of signal handlers. */
 void caller_begin(void);
 /*
- * The return address of that call; 0: the interrupted code is the program's own, or no such call was found.
- * pc, sp: of the interrupted code. stack_hi: end of its stack. Reads memory alone.
+ * The return address of that call. Returns 0 if the interrupted code is the program's own, or if there is no such call.
+ * pc, sp: of the interrupted code
+ * stack_hi: end of its stack
+ *
+ * Reads memory alone, as signal handlers may.
  */
 uint64_t caller_find(uint64_t pc, uint64_t sp, uint64_t stack_hi);
 

@@ -116,6 +116,10 @@ like(model('show', 'heat.model')->{out}, qr/^the runs had \d+ processors, for on
 # Shown and compiled.
 like(model('show', 'lu.model')->{out}, qr/^input arg1: 24 to 41$/m, 'the model is text');
 like(model('show', '--dot', 'lu.model')->{out}, qr/^digraph/, 'and a graph');
+like(model('show', 'lu.model')->{out}, qr/ MPI_\w+ lu\+0x/, 'calls have places in the program file');
+my $named = model('show', 'lu.model', map { ('--from', $_) } @{ $traces{lu} })->{out};
+like($named, qr/ MPI_\w+ \w+ \(\w+\.[ch]:\d+\) /, '... or, with a trace, functions and lines');
+unlike($named, qr/\+0x/, '... all of them');
 mkdir 'compiled';
 is(model('compile', 'lu.model', '-o', 'compiled')->{rc}, 0, 'and a program');
 ok(-s 'compiled/model.so', 'that can be loaded');
