@@ -414,16 +414,48 @@ static void test_devices(void **state)
 	trace_close(t);
 }
 
-/* A trace of a version that did not record accelerators ends before them. */
-/* What later recorders append is missing in older traces: first the places outside of MPI, then the file, lock
- * and group of an open call.
- * Then come the bytes of an open send, then the devices. */
+/* The group of an open call in runs of ranks, and the list that older recorders wrote in its place. */
+static void test_group(void **state)
+{
+	static const uint8_t older[] = {3, 2, 0, 4, 0}; /* ranks 1, 0 and 2; no places */
+	uint32_t rank[] = {0, 2, 1};
+	struct trace_defs d, back;
+	struct buf raw = {0};
+	struct rdbuf in;
+	struct errbuf err;
+
+	(void)state;
+	fill_defs(&d, 0);
+	d.proc.in_call.group = (struct trace_group){3, rank};
+	trace_defs_encode(&d, &raw);
+	in = (struct rdbuf){.data = raw.data, .len = raw.len};
+	assert_int_equal(trace_defs_decode(&in, RANKS, &back, &err), 0);
+	assert_int_equal(back.proc.in_call.group.n, 3);
+	assert_memory_equal(back.proc.in_call.group.rank, rank, sizeof(rank));
+	trace_defs_free(&back);
+	buf_reset(&raw);
+	d.proc.in_call.group = (struct trace_group){0};
+	trace_defs_encode(&d, &raw);
+	raw.len -= 3;
+	buf_put(&raw, older, sizeof(older));
+	in = (struct rdbuf){.data = raw.data, .len = raw.len};
+	assert_int_equal(trace_defs_decode(&in, RANKS, &back, &err), 0);
+	assert_int_equal(back.proc.in_call.group.n, 3);
+	assert_int_equal(back.proc.in_call.group.rank[0], 1);
+	assert_int_equal(back.proc.in_call.group.rank[2], 2);
+	trace_defs_free(&back);
+	trace_defs_free(&d);
+	buf_free(&raw);
+}
+
+/* What later recorders append is missing in older traces: first the group of an open call, then the places outside of MPI,
+ * then the file, lock and list of the group of an open call. Then come the bytes of an open send, then the devices. */
 static void test_before_devices(void **state)
 {
 	static const struct {
 		size_t cut;
 		uint64_t devices, bytes;
-	} of[] = {{0, 1, 2}, {1, 1, 2}, {4, 1, 2}, {5, 1, 0}, {6, 0, 0}};
+	} of[] = {{0, 1, 2}, {1, 1, 2}, {2, 1, 2}, {5, 1, 2}, {6, 1, 0}, {7, 0, 0}};
 	struct trace_defs d, back;
 	struct buf raw = {0};
 	struct errbuf err;
@@ -453,7 +485,7 @@ int main(void)
 		cmocka_unit_test(test_round_trip),	 cmocka_unit_test(test_no_trace),
 		cmocka_unit_test(test_every_byte),	 cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_devices),		 cmocka_unit_test(test_before_devices),
+		cmocka_unit_test(test_devices),		 cmocka_unit_test(test_group), cmocka_unit_test(test_before_devices),
 		cmocka_unit_test(test_newer_and_appended), cmocka_unit_test(test_writer_is_atomic),
 	};
 
