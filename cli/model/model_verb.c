@@ -254,8 +254,8 @@ static const struct verb_option options[] = {
 	{"events", 0, "RANK", OPT_NUMBER(struct model_options, events, 0, FORESEE_RANKS_MAX), .of = "predict",
 	 .help = "print the calls of that rank, with their times"},
 	{"from", 0, "TRACE", OPT_CALL(take_from, NULL), .of = "show predict",
-	 .help = "of a run that the model was learnt from: show names calls by function and line; a trace that is predicted takes types, "
-		 "requests and the kinds of computation from these"},
+	 .help = "of a run that the model was learnt from: show names calls by function and line; a trace that is "
+		 "predicted takes types, requests and the kinds of computation from these"},
 	{"against", 0, "TRACE", OPT_TEXT(struct model_options, against), .of = "predict",
 	 .help = "compare with a trace of that very run; exit 1 where a call or value is another"},
 	{"anyway", 0, NULL, OPT_FLAG(struct model_options, anyway), .of = "predict",
@@ -266,7 +266,8 @@ static const struct verb_option options[] = {
 
 const struct verb verb_model = {
 	"model", "fit TRACE... -o FILE", "learn from several runs what others do; show, predict, compile, run",
-	.forms = {"fit TRACE... [options] -o FILE", "predict FILE --ranks P [--var NAME=V]... [options]", "show FILE [--dot] [--from TRACE]...",
+	.forms = {"fit TRACE... [options] -o FILE", "predict FILE --ranks P [--var NAME=V]... [options]",
+		  "show FILE [--dot] [--from TRACE]...",
 		  "compile FILE -o DIR", "run DIR [--var NAME=V]..."},
 	.text = "Learns from at least three traced runs of one program, with different arguments and numbers of ranks, and says what "
 		"runs with others do: the calls of every rank in order, with peers and sizes, and the time. What the runs do not "

@@ -3,8 +3,8 @@
  * Procedures in a flow. A candidate is a part of the flow that is entered at one node from several nodes, and left from
  * one node to several nodes. A procedure is a candidate that meets two conditions:
  *
- * - The place of the call says to which places a call can return. Two callers return to the same places, or have none in
- *   common. A caller has several places where it branches, or its loop ends, behind the call.
+ * - The place of the call says to which places a call can return. Two callers return to the same places, or have none
+ *   in common. A caller has several places where it branches, or its loop ends, behind the call.
  *
  * - The variables that the candidate does not modify have the caller's values at its end. If only this condition fails,
  *   every way of calling must have been seen several times (a caller may set variables in passing).

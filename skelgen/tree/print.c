@@ -200,7 +200,8 @@ int skel_tree_print(const struct skel_tree *tree, FILE *out)
 
 	fprintf(out, "# %u ranks, %u calls in %u nodes; a loop repeats calls %s\n", tree->n_ranks, tree->n_leaf,
 		tree->n_node, tree->alphabet < SKEL_ALPHABETS ? alphabet[tree->alphabet] : "?");
-	fputs("# r: the rank, P: ranks in all, ?: a call of some iterations only, *: values that vary, [...]: the ranks that call\n", out);
+	fputs("# r: the rank, P: ranks in all, ?: a call of some iterations only, *: values that vary, "
+	      "[...]: the ranks that call\n", out);
 	print_node(&p, tree->root, 0);
 	return fflush(out) || ferror(out) ? -1 : 0;
 }

@@ -3,9 +3,10 @@
  * The call in the program that led into a library function, found in a signal handler.
  *
  * Programs mostly lack frame pointers, and an unwinder may take a lock that the interrupted code holds. So the stack is
- * searched for return addresses of calls that leave the program. Such a call is by a stub of the procedure linkage table,
- * by a slot of the global offset table, or by a register. The innermost call into the library of the interrupted code is taken; if
- * there is none, the innermost call. Old words in the frames of the library can look like a call.
+ * searched for return addresses of calls that leave the program. Such a call is by a stub of the procedure linkage
+ * table, by a slot of the global offset table, or by a register. The innermost call into the library of the interrupted
+ * code is taken. If there is none, the innermost call is taken. Old words in the frames of the library can look like a
+ * call.
  */
 #ifndef PRECEDENT_SPANK_TRACER_CALLER_H
 #define PRECEDENT_SPANK_TRACER_CALLER_H

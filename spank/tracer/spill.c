@@ -167,7 +167,8 @@ static int map_window(struct spill *s, struct errbuf *err)
 	return 0;
 }
 
-int spill_open(struct spill *s, const char *dir, const char *id, uint32_t rank, struct spill_size size, struct errbuf *err)
+int spill_open(struct spill *s, const char *dir, const char *id, uint32_t rank, struct spill_size size,
+	       struct errbuf *err)
 {
 	static struct spill_header h; /* static, since the stack may be small */
 

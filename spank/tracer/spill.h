@@ -49,7 +49,8 @@ struct spill_size {
 /* dir NULL: use memory. If the file cannot be created, err says why, and memory is used. Returns 0; -1 if memory
  * runs out. A file is created only on file systems that guarantee allocated room, so that its mapping never
  * raises SIGBUS. */
-int spill_open(struct spill *s, const char *dir, const char *id, uint32_t rank, struct spill_size size, struct errbuf *err);
+int spill_open(struct spill *s, const char *dir, const char *id, uint32_t rank, struct spill_size size,
+	       struct errbuf *err);
 /* The facts in the header are complete: the file can be salvaged from now on. */
 void spill_start(struct spill *s);
 /* Move n counters into the file, under names that are joined with a NUL after each. The counters must fill whole

@@ -247,7 +247,8 @@ static void calls_and_branches(struct tape *t, const double *in)
 	}
 	tape_pass(t, "end");
 }
-const struct program program_calls_and_branches = {"calls_and_branches", calls_and_branches, 2, 0, {"N", "neighbours"}, {NULL}};
+const struct program program_calls_and_branches = {"calls_and_branches", calls_and_branches, 2, 0,
+						    {"N", "neighbours"}, {NULL}};
 
 static void halo(struct tape *t, const double *in)
 {

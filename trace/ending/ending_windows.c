@@ -241,7 +241,8 @@ static void wait_for_target(struct ending *e, uint32_t r, uint32_t scope, int64_
 }
 
 /* The rank waits for some of the n ranks in the list: for all at once. Takes ownership of the list. */
-static void wait_for_list(struct ending *e, uint32_t r, uint32_t scope, struct ending_missing list, uint8_t need, uint64_t begun)
+static void wait_for_list(struct ending *e, uint32_t r, uint32_t scope, struct ending_missing list, uint8_t need,
+			  uint64_t begun)
 {
 	struct ending_own *o = e->own;
 	uint32_t n = 0;

@@ -16,8 +16,8 @@ bool salvage_call_read(const struct salvage_rank *s, const struct trace_defs *de
 		       struct trace_in_call *out);
 /*
  * Read where the rank computed after `events` events, the latest place first: call sites for trace_proc.place. A place
- * in a library has a second frame, the program's call that led there, if it is known. The sites and their modules are added to the journal. Returns their number, at most
- * TRACE_PLACES_MAX.
+ * in a library has a second frame, the program's call that led there, if it is known. The sites and their modules are
+ * added to the journal. Returns their number, at most TRACE_PLACES_MAX.
  */
 uint32_t salvage_places_read(const struct salvage_rank *s, const struct trace_defs *defs,
 			     struct journal_reader *journal, uint64_t events, uint32_t *site);

@@ -140,7 +140,8 @@ static void test_procedures(void **state)
 /* A call may return to several places. */
 static void test_callers_that_branch(void **state)
 {
-	static const double in[][IN] = {{2, 3}, {4, 5}, {8, 2}, {5, 9}, {13, 4}, {21, 3}}, at[][IN] = {{3, 4}, {17, 7}, {40, 2}, {100, 3}};
+	static const double in[][IN] = {{2, 3}, {4, 5}, {8, 2}, {5, 9}, {13, 4}, {21, 3}};
+	static const double at[][IN] = {{3, 4}, {17, 7}, {40, 2}, {100, 3}};
 	struct journal *j = program_journal(&program_calls_and_branches);
 	struct model *m = learn(&program_calls_and_branches, j, in, N(in));
 	uint32_t calling = 0;

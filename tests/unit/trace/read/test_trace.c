@@ -448,8 +448,8 @@ static void test_group(void **state)
 	buf_free(&raw);
 }
 
-/* What later recorders append is missing in older traces: first the group of an open call, then the places outside of MPI,
- * then the file, lock and list of the group of an open call. Then come the bytes of an open send, then the devices. */
+/* What later recorders append is missing in older traces. From the end these are: the group of an open call, the places
+ * outside of MPI, then the file, lock and list of the group. Before them are the bytes of an open send, and devices. */
 static void test_before_devices(void **state)
 {
 	static const struct {
