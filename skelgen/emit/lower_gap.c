@@ -4,6 +4,7 @@
  * rank. Its values are scaled: the executions that a plan samples add up, by their weights, to the traced total.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "skelgen/emit/lower_tree.h"
@@ -27,10 +28,13 @@ bool gap_needs_position(const struct emit *e, const struct skel_node *leaf)
 {
 	uint32_t n = rank_set_count(&leaf->ranks);
 
-	for (uint32_t i = 0; i < n; i++)
-		if ((e->times->leaf[leaf->leaf_id][i].n_stratum > 1 || e->times->leaf[leaf->leaf_id][i].entry != NULL) &&
-		    mean_ns(&e->times->leaf[leaf->leaf_id][i], false) >= LEAST_NS)
+	for (uint32_t i = 0; i < n; i++) {
+		const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][i];
+		bool differ = t->n_stratum > 1 || t->entry != NULL || gap_record_of(&e->times->records, e->times, leaf->leaf_id, i) != NULL;
+
+		if (differ && mean_ns(t, false) >= LEAST_NS)
 			return true;
+	}
 	return false;
 }
 
@@ -160,6 +164,39 @@ static double correction(const struct emit *e, const struct skel_node *leaf, uin
 	return sum > 0 ? fmin(fmax(t->gap_ns / sum, 0.5), 2) : 1;
 }
 
+static bool is_cut(const struct emit *e, const struct skel_node *leaf, uint32_t rank)
+{
+	struct around a;
+
+	loops_around(e, leaf, rank, &a);
+	for (int i = 0; i < a.n; i++)
+		if (a.cut[i].run != a.cut[i].total)
+			return true;
+	return false;
+}
+
+/* Write the gap of each execution, if all of them run and are known. Returns whether they were written. */
+static bool put_all(struct emit *e, uint32_t gap, const struct skel_node *leaf, uint32_t rank, uint32_t index, double call_ns)
+{
+	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][index];
+	const float *record = gap_record_of(&e->times->records, e->times, leaf->leaf_id, index);
+	double sum = 0, *ns;
+
+	if (record == NULL || is_cut(e, leaf, rank))
+		return false;
+	ns = calloc(t->n, sizeof *ns);
+	if (ns == NULL)
+		return false;
+	for (uint64_t i = 0; i < t->n; i++)
+		sum += isnan(record[i]) ? 0 : record[i];
+	for (uint64_t i = 0; i < t->n; i++)
+		ns[i] = isnan(record[i]) || !(sum > 0) ? 0 : record[i] * (t->gap_ns / sum) + call_ns;
+	emit_data_gap(e->data, gap, rank,
+		      &(struct emit_gap_values){.n_occ = t->n, .mix = gap_mix(e, leaf), .n_stratum = (uint32_t)t->n, .n_slot = 1, .ns = ns});
+	free(ns);
+	return true;
+}
+
 /* Add the mean duration of the call to every value. */
 static void put_record(struct emit *e, uint32_t gap, const struct skel_node *leaf, uint32_t rank, uint32_t index,
 		       bool with_call)
@@ -167,8 +204,11 @@ static void put_record(struct emit *e, uint32_t gap, const struct skel_node *lea
 	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][index];
 	double call = with_call && t->made > 0 ? t->dur_ns / (double)t->made : 0, factor;
 	struct gap_values v;
-	uint32_t n = values_fill(e, leaf, index, &v);
+	uint32_t n;
 
+	if (put_all(e, gap, leaf, rank, index, call))
+		return;
+	n = values_fill(e, leaf, index, &v);
 	factor = correction(e, leaf, rank, t, &v);
 	for (uint32_t i = 0; i < n; i++)
 		v.ns[i] = v.ns[i] * factor + call;

@@ -324,13 +324,14 @@ static int details_read(const struct skel_tree *tree, struct skel_times *t, stru
 	struct order_reader *order = series != NULL ? order_reader_create(tree, t, &t->orders, err) : NULL;
 	int rv = -1;
 
-	if (order != NULL) {
+	if (order != NULL && gap_records_make(tree, t, &t->records, err) == 0) {
 		const struct timed_reader readers[] = {
 			{series, series_reader_begin, series_reader_call},
 			{order, order_reader_begin, order_reader_call},
+			{&t->records, gap_records_begin, gap_records_call},
 		};
 
-		rv = timed_walk_all(tree, readers, 2, err);
+		rv = timed_walk_all(tree, readers, 3, err);
 		rv = rv == 0 ? series_reader_close(series, err) : rv;
 	}
 	order_reader_destroy(order);
@@ -373,6 +374,7 @@ void skel_times_free(struct skel_times *t)
 		free(t->leaf[i]);
 	skel_series_free(&t->series);
 	gap_orders_free(&t->orders);
+	gap_records_free(&t->records);
 	arena_destroy(t->arena);
 	free(t->leaf);
 	free(t->node_ns);

@@ -11,6 +11,7 @@
 
 #include "common/errbuf.h"
 #include "skelgen/timing/gap_rank_order.h"
+#include "skelgen/timing/gap_record.h"
 #include "skelgen/timing/series_collect.h"
 #include "skelgen/tree/tree.h"
 
@@ -58,6 +59,7 @@ struct skel_times {
 	uint64_t events, untimed;
 	struct skel_series series;    /* iteration times of the longest loops */
 	struct gap_orders orders;     /* of gaps over the executions of a call */
+	struct gap_records records;   /* gaps of all executions */
 	struct arena *arena;          /* owns the quantiles */
 };
 

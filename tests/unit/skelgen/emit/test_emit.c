@@ -2,6 +2,7 @@
 /* The text of emitted skeletons, and that a failure leaves nothing behind. That they compile and run is shown by
  * tests/cli/skeleton-build.t. */
 #include <dirent.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,6 +24,7 @@
 #include "tests/unit/synthetic.h"
 
 static char dir[64];
+static double scale = 5; /* of the program in its skeleton */
 
 static int make_dir(void **arg)
 {
@@ -75,12 +77,12 @@ static char *slurp(const char *name)
 	return text;
 }
 
-/* Emit the program, cut to a fifth where possible, into `to`. */
+/* Emit the program, cut by `scale` where possible, into `to`. */
 static int emit_to(struct syn *s, const char *to, double *confidence, struct errbuf *err)
 {
 	struct skel_emit_report report = {0};
 	struct skel_emit_options opt = {.report = &report, .include_dir = "/inc", .lib_dir = "/lib", .trace_name = "x */ y"};
-	struct skel_budget budget = {.scale = 5};
+	struct skel_budget budget = {.scale = scale};
 	struct trace *t = syn_open(s);
 	struct skel_stages p = {0};
 	int rv;
@@ -249,6 +251,58 @@ static void test_data_layout(void **arg)
 	emit_data_destroy(d);
 }
 
+#define TURNS 100
+
+/* The record of the gaps of rank 0 with the most values. */
+static const uint64_t *longest_record(const uint64_t *w)
+{
+	const uint64_t *longest = NULL;
+
+	for (uint64_t g = 0; g < w[3]; g++) {
+		const uint64_t *r = w + w[DATA_HEADER + g];
+
+		if (r != w && (longest == NULL || (r[1] & UINT32_MAX) > (longest[1] & UINT32_MAX)))
+			longest = r;
+	}
+	return longest;
+}
+
+/* Where all executions run, each has its own gap. Where some are left out, the gaps are those of strata. */
+static void test_gaps_keep_their_order(void **arg)
+{
+	uint64_t random = 5, gap[TURNS], sum = 0;
+
+	(void)arg;
+	for (int i = 0; i < TURNS; i++)
+		sum += gap[i] = 10000 + syn_random(&random) % 20000;
+	for (int cut = 0; cut < 2; cut++) {
+		struct syn *s = syn_create(1);
+		const uint64_t *r;
+		char *data;
+
+		syn_begin(s);
+		for (int i = 0; i < TURNS; i++)
+			syn_call(s, 0, "MPI_Allreduce", 1, SYN(.count = 1, .gap_ns = gap[i], .dur_ns = 2000));
+		syn_end(s);
+		scale = cut ? 5 : 1;
+		free(emitted(s));
+		data = slurp("skel.c.data");
+		r = longest_record((const uint64_t *)(const void *)data);
+		assert_non_null(r);
+		assert_int_equal(r[0], TURNS);
+		assert_int_equal(r[1] & UINT32_MAX, cut ? SKEL_STRATA : TURNS);
+		for (int i = 0; !cut && i < TURNS; i++) {
+			double ns;
+
+			memcpy(&ns, r + DATA_GAP + i, sizeof ns);
+			assert_true(fabs(ns - (double)gap[i]) < 1e-3 * (double)gap[i]);
+		}
+		free(data);
+		entries(dir, true);
+	}
+	scale = 5;
+}
+
 static void test_statement_breaks(void **arg)
 {
 	struct text t = {.len = 0};
@@ -362,6 +416,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_report, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_failure_leaves_nothing, make_dir, remove_dir),
 		cmocka_unit_test(test_data_layout),
+		cmocka_unit_test_setup_teardown(test_gaps_keep_their_order, make_dir, remove_dir),
 		cmocka_unit_test(test_statement_breaks),
 	};
 

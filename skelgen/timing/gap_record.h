@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Gaps in the order in which they were. A master that takes answers in the order in which they came waits for the wrong worker
+ * if the long task of one worker and the short one of another change places. Quantiles (gap_rank_order.h) keep no such order.
+ * So where a skeleton runs all executions of a call, it has the gap of each.
+ */
+#ifndef PRECEDENT_SKELGEN_TIMING_GAP_RECORD_H
+#define PRECEDENT_SKELGEN_TIMING_GAP_RECORD_H
+
+#include "common/errbuf.h"
+#include "skelgen/timing/timed_walk.h"
+
+/* of_leaf[leaf_id][place of the rank in the leaf's set][execution], ns; NAN: not known, or no call was made. NULL where strata
+ * say the same or the gaps do not matter. of_leaf is NULL if the gaps would need too much memory. */
+struct gap_records {
+	uint32_t n_leaf;
+	uint32_t *n_rank; /* by leaf */
+	float ***of_leaf;
+};
+
+struct skel_times;
+
+/* The strata of all calls are known. Returns 0, or -1 without memory. */
+int gap_records_make(const struct skel_tree *tree, const struct skel_times *times, struct gap_records *out, struct errbuf *err);
+void gap_records_free(struct gap_records *r);
+
+/* struct timed_reader; arg: the records */
+int gap_records_begin(void *records, uint32_t rank, struct errbuf *err);
+void gap_records_call(void *records, const struct timed_walk *w);
+
+/* The gaps of all executions that make the call, or NULL if not all are known. */
+const float *gap_record_of(const struct gap_records *r, const struct skel_times *times, uint32_t leaf_id, uint32_t index);
+
+#endif
