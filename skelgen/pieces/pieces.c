@@ -23,23 +23,21 @@
 
 /* ---- cutting ---- */
 
-/* The time in which all ranks are between MPI_Init and MPI_Finalize, on the common time line, and when the last one ends. */
-static int time_shared(const struct trace *t, double *begin, double *end, double *last, struct errbuf *err)
+/* From when the last rank begins to when the last one ends, on the common time line. */
+static int time_run(const struct trace *t, double *begin, double *end, struct errbuf *err)
 {
 	struct trace_clock *clock = trace_clock_create(t, err);
 
 	if (clock == NULL)
 		return -1;
 	*begin = 0;
-	*end = INFINITY;
-	*last = 0;
+	*end = 0;
 	for (uint32_t r = 0; r < trace_n_ranks(t); r++) {
 		const struct trace_proc *p = &trace_get_rank(t, r)->defs.proc;
 		double ends = (double)trace_clock_ns(clock, r, (uint64_t)((double)p->end_ticks * p->ns_per_tick));
 
 		*begin = fmax(*begin, (double)trace_clock_ns(clock, r, 0));
-		*end = fmin(*end, ends);
-		*last = fmax(*last, ends);
+		*end = fmax(*end, ends);
 	}
 	trace_clock_destroy(clock);
 	return 0;
@@ -89,12 +87,12 @@ static double piece_length(const struct survey *s, double seconds, double run_ns
 	return fmin(seconds * 1e9, run_ns * PIECES_CALLS_MOST / fmax(1, events)) / PIECES_WANTED;
 }
 
-/* Cut where receives are open, if more cuts are found so. The cuts go on where some ranks have ended: a rank with open receives
- * waits for the last one. An excerpt has the first and the last segment of the run: each is a window. */
-static int cut_open(struct survey *s, double begin, double last, uint64_t *moment, struct errbuf *err)
+/* Cut where receives are open, if more cuts are found so. An excerpt has the first and the last segment of the run: each is a
+ * window. */
+static int cut_open(struct survey *s, double begin, double end, uint64_t *moment, struct errbuf *err)
 {
 	double rest_ns = s->rest_ns;
-	uint32_t n = moments_lay(begin, last, true, s, moment);
+	uint32_t n = moments_lay(begin, end, true, s, moment);
 	struct cuts open;
 
 	for (uint32_t r = 0; r < s->n_ranks; r++)
@@ -114,18 +112,18 @@ static int cut_open(struct survey *s, double begin, double last, uint64_t *momen
 static int cut(struct survey *s, double seconds, struct errbuf *err)
 {
 	uint64_t *moment = calloc(MOMENTS_MOST + 1, sizeof *moment);
-	double begin, end, last;
+	double begin, end;
 	uint32_t n;
 	int rv = -1;
 
 	if (moment == NULL)
 		err_set(err, "no memory to cut the run");
-	else if (roles_build(s, err) == 0 && time_shared(s->trace, &begin, &end, &last, err) == 0) {
+	else if (roles_build(s, err) == 0 && time_run(s->trace, &begin, &end, err) == 0) {
 		s->piece_ns = piece_length(s, seconds, end - begin);
 		n = end > begin ? moments_lay(begin, end, false, s, moment) : 0;
 		rv = cuts_find(s->trace, s->roles, moment, n, &s->cuts, err);
 		if (rv == 0 && n > 0 && s->cuts.n < n / FEW && s->cuts.n < PIECES_WANTED)
-			rv = cut_open(s, begin, last, moment, err);
+			rv = cut_open(s, begin, end, moment, err);
 	}
 	free(moment);
 	return rv;

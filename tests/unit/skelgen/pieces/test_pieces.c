@@ -335,6 +335,27 @@ static struct syn *farm(uint32_t n_ranks, uint32_t tasks, uint64_t seed)
 	return s;
 }
 
+/* Rank 0 takes answers of two others, of which one ends after a tenth of the run. The clocks of all agree. */
+static struct syn *straggler(uint32_t answers, uint64_t seed)
+{
+	struct syn *s = syn_create(3);
+	uint64_t now[3] = {0};
+
+	syn_begin(s);
+	for (uint32_t k = 0; k < answers; k++) {
+		uint32_t w = k < answers / 10 ? 1 + k % 2 : 1;
+		uint64_t work = 20000 + syn_random(&seed) % 80000, waits;
+
+		syn_call(s, w, "MPI_Send", 30, SYN(.dst = 0, .count = 3, .gap_ns = work, .dur_ns = 500));
+		now[w] += work + 500;
+		waits = now[w] > now[0] ? now[w] - now[0] : 0;
+		syn_call(s, 0, "MPI_Recv", 20 + syn_random(&seed) % 9, SYN(.src = w, .count = 3, .gap_ns = 100, .dur_ns = waits + 400));
+		now[0] += waits + 500;
+	}
+	syn_end(s);
+	return s;
+}
+
 /* ---- tests ---- */
 
 static void check(struct syn *s, double share, bool must)
@@ -369,6 +390,20 @@ static void test_random_programs(void **arg)
 	(void)arg;
 	for (uint64_t seed = 1; seed <= 30; seed++)
 		check(syn_irregular(2 + seed % 5, seed), 0.2, false);
+}
+
+/* The run is cut as long as a rank goes on. */
+static void test_straggler_is_cut(void **arg)
+{
+	const double share = 0.1;
+	struct fixture f;
+
+	(void)arg;
+	assert_true(set_up(&f, straggler(2000, 3), share, UINT64_MAX));
+	assert_excerpt(&f, share);
+	for (uint32_t i = 0; i < f.v.segments.n; i++)
+		assert_true(f.v.segments.at[i].ns < 3 * f.v.segments.ns * share / 40);
+	tear_down(&f);
 }
 
 /* Where receives are open all the time, the run is cut all the same. */
@@ -477,7 +512,7 @@ static uint32_t lines_written(const struct skel_stages *s)
 /* The lines that are compared with the limit are those of the file. */
 static void test_lines_are_counted(void **arg)
 {
-	struct syn *s = farm(5, 20000, 3);
+	struct syn *s = farm(5, 20000, 7);
 	struct trace *t = syn_open(s);
 	const struct skel_budget budget = {.seconds = 0.15 * own_seconds(t)};
 	struct skel_stages stages = {.excerpt = NULL};
@@ -698,6 +733,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_random_programs),
+		cmocka_unit_test(test_straggler_is_cut),
 		cmocka_unit_test(test_open_receives),
 		cmocka_unit_test(test_excerpt_is_proved),
 		cmocka_unit_test(test_farm_is_cut),
