@@ -70,6 +70,8 @@ static void keep_border(void)
 				   .wall_ns = clock_true_ns(CLOCK_MONOTONIC)};
 
 	counters_take(&sampling.counters, look.counter);
+	if (source)
+		look.delayed_ns = source->delayed(0, sample_off_ns(0, look.cpu_ns, look.wall_ns));
 	sample_keep(0, &look);
 }
 

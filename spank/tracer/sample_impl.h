@@ -63,6 +63,8 @@ struct sample_source {
 	/* Thread `index` was found, or has ended. */
 	void (*thread_begin)(uint32_t index, pid_t id);
 	void (*thread_end)(uint32_t index);
+	/* Time that a thread waited for a processor since its last look, of off_ns off the processor. Also after end(). */
+	uint64_t (*delayed)(uint32_t index, uint64_t off_ns);
 	void (*end)(void);
 };
 extern const struct sample_source sample_ring, sample_timer;

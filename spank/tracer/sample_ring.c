@@ -222,10 +222,23 @@ static uint64_t tick_of(const struct batch *b, uint64_t mono_ns)
 	return b->now.tick - (uint64_t)(int64_t)((double)(int64_t)(b->now.mono_ns - mono_ns) * b->ticks_per_ns);
 }
 
+/* The part of the time off the processor in which the thread waited for a processor. The rest of the wait is for later looks. */
+static uint64_t delay_part_ns(uint32_t index, uint64_t off)
+{
+	uint64_t delay = sample_delay_ns(sample_thread_id(index));
+
+	if (delay == UINT64_MAX || delay <= delay_seen_ns[index])
+		return 0;
+	delay -= delay_seen_ns[index];
+	delay = delay < off ? delay : off;
+	delay_seen_ns[index] += delay;
+	return delay;
+}
+
 /* First pass: time off the processor, and the part in which the thread waited for a processor. */
 static void batch_measure(struct batch *b, uint32_t index)
 {
-	uint64_t off = 0, delay, first = 0, before_cpu = 0, before_wall = 0;
+	uint64_t off = 0, first = 0, before_cpu = 0, before_wall = 0;
 	struct walk w = {0};
 	struct record s;
 
@@ -245,13 +258,7 @@ static void batch_measure(struct batch *b, uint32_t index)
 	b->delayed_share = 0;
 	if (!off)
 		return;
-	delay = sample_delay_ns(sample_thread_id(index));
-	if (delay == UINT64_MAX || delay <= delay_seen_ns[index])
-		return;
-	delay -= delay_seen_ns[index];
-	delay = delay < off ? delay : off;
-	b->delayed_share = (double)delay / (double)off;
-	delay_seen_ns[index] += delay;
+	b->delayed_share = (double)delay_part_ns(index, off) / (double)off;
 }
 
 /* Processor time of unknown threads since the rings were last emptied, as a share of thread 0's. */
@@ -398,6 +405,6 @@ static void ring_end(void)
 	watch_head();
 }
 
-const struct sample_source sample_ring = {"ring", ring_begin, thread_begin, thread_close, ring_end};
+const struct sample_source sample_ring = {"ring", ring_begin, thread_begin, thread_close, delay_part_ns, ring_end};
 
 #endif

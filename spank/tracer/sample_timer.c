@@ -83,7 +83,7 @@ static void thread_begin(uint32_t index, pid_t id)
 	clockid_t user_time = (clockid_t)(~(unsigned)id << 3 | 5u); /* CPUCLOCK_VIRT, CPUCLOCK_PERTHREAD */
 
 	e._sigev_un._tid = id;
-	delay_seen_ns[index] = UINT64_MAX;
+	delay_seen_ns[index] = sample_delay_ns(id);
 	if (syscall(SYS_timer_create, user_time, &e, &timer[index]) < 0)
 		timer[index] = -1;
 	else
@@ -111,11 +111,11 @@ static uint64_t delay_part_ns(uint32_t index, uint64_t off)
 {
 	uint64_t now, seen = delay_seen_ns[index];
 
-	if (!off && seen != UINT64_MAX)
+	if (!off)
 		return 0;
 	now = sample_delay_ns((pid_t)syscall(SYS_gettid));
 	delay_seen_ns[index] = now;
-	return seen == UINT64_MAX || now == UINT64_MAX || now < seen ? 0 : now - seen;
+	return now == UINT64_MAX || now < seen ? 0 : now - seen; /* without schedstat, both are UINT64_MAX */
 }
 
 static bool is_in_mpi(uint32_t index)
@@ -262,6 +262,6 @@ void sample_watch_end(void)
 		timer_end();
 }
 
-const struct sample_source sample_timer = {"timer", timer_begin, thread_begin, thread_end, timer_end};
+const struct sample_source sample_timer = {"timer", timer_begin, thread_begin, thread_end, delay_part_ns, timer_end};
 
 #endif

@@ -34,10 +34,11 @@ sub disturb {
 
 # Traced, with so many others on its processor: what the program computed by its own account, and by the skeleton's.
 sub traced {
-	my ($name, $others) = @_;
+	my ($name, $others, $hertz, @before) = @_;
+	local $ENV{PRECEDENT_TRACE_SAMPLE} = $hertz;
 	my @pid = disturb($others);
 	my $r = precedent('trace', '-q', '-o', "$name.ptrace", '--', 'taskset', '-c', $processor, 'mpirun', '--bind-to', 'none', '-n', 1,
-		program('blocks'), BLOCKS);
+		@before, program('blocks'), BLOCKS);
 	kill 'TERM', @pid;
 	waitpid $_, 0 for @pid;
 	die "no trace: $r->{err}" if $r->{rc} != 0 || !-s "$name.ptrace";
@@ -49,10 +50,13 @@ sub traced {
 	return {cpu => $cpu, wall => $wall, report => slurp("$name/report.txt"), said => precedent('skeleton', "$name.ptrace", '-o', $name)->{out}, %$facts};
 }
 
-my $alone = traced('alone', 0);
-my $busy = traced('busy', 2);
+my $alone = traced('alone', 0, 256);
+my $busy = traced('busy', 2, 256);
+# Much of the run is behind the last sample, of both sources of samples.
+my $seldom = traced('seldom', 2, 1);
+my $timer = traced('timer', 2, 1, program('without_perf'));
 
-for my $run (['alone', $alone], ['busy', $busy]) {
+for my $run (['alone', $alone], ['busy', $busy], ['seldom', $seldom], ['timer', $timer]) {
 	my ($name, $r) = @$run;
 	my $own = $r->{computed_s} - $r->{delayed_s};
 	# Interrupts and what a virtual machine's host takes are in neither account of the kernel's.
