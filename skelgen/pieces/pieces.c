@@ -43,9 +43,9 @@ static int time_run(const struct trace *t, double *begin, double *end, struct er
 	return 0;
 }
 
-/* Moments for pieces: all of the run in pieces, or evenly spread windows of a piece each. With `edges`, the run begins and ends
- * with a window. */
-static uint32_t moments_lay(double begin, double end, bool edges, struct survey *s, uint64_t *moment)
+/* Moments for pieces: all of the run in pieces, or evenly spread windows of a piece each. The run begins and ends with a window:
+ * what is open at all cuts is opened and closed there. */
+static uint32_t moments_lay(double begin, double end, struct survey *s, uint64_t *moment)
 {
 	double piece = s->piece_ns, n = floor((end - begin) / piece);
 	uint32_t k = 0;
@@ -57,8 +57,7 @@ static uint32_t moments_lay(double begin, double end, bool edges, struct survey 
 		return k;
 	}
 	for (uint32_t w = 0; w < WINDOWS; w++) {
-		double inside = (w + 0.5) * (end - begin) / WINDOWS - piece / 2;
-		double from = begin + (edges ? w * (end - begin - piece) / (WINDOWS - 1) : inside);
+		double from = begin + w * (end - begin - piece) / (WINDOWS - 1);
 
 		moment[k++] = (uint64_t)from;
 		moment[k++] = (uint64_t)(from + piece);
@@ -87,12 +86,9 @@ static double piece_length(const struct survey *s, double seconds, double run_ns
 	return fmin(seconds * 1e9, run_ns * PIECES_CALLS_MOST / fmax(1, events)) / PIECES_WANTED;
 }
 
-/* Cut where receives are open, if more cuts are found so. An excerpt has the first and the last segment of the run: each is a
- * window. */
-static int cut_open(struct survey *s, double begin, double end, uint64_t *moment, struct errbuf *err)
+/* Cut where receives are open, if more cuts are found so. */
+static int cut_open(struct survey *s, const uint64_t *moment, uint32_t n, struct errbuf *err)
 {
-	double rest_ns = s->rest_ns;
-	uint32_t n = moments_lay(begin, end, true, s, moment);
 	struct cuts open;
 
 	for (uint32_t r = 0; r < s->n_ranks; r++)
@@ -104,7 +100,6 @@ static int cut_open(struct survey *s, double begin, double end, uint64_t *moment
 		s->cuts = open;
 	} else {
 		cuts_free(&open);
-		s->rest_ns = rest_ns;
 	}
 	return 0;
 }
@@ -120,10 +115,10 @@ static int cut(struct survey *s, double seconds, struct errbuf *err)
 		err_set(err, "no memory to cut the run");
 	else if (roles_build(s, err) == 0 && time_run(s->trace, &begin, &end, err) == 0) {
 		s->piece_ns = piece_length(s, seconds, end - begin);
-		n = end > begin ? moments_lay(begin, end, false, s, moment) : 0;
+		n = end > begin ? moments_lay(begin, end, s, moment) : 0;
 		rv = cuts_find(s->trace, s->roles, moment, n, &s->cuts, err);
 		if (rv == 0 && n > 0 && s->cuts.n < n / FEW && s->cuts.n < PIECES_WANTED)
-			rv = cut_open(s, begin, end, moment, err);
+			rv = cut_open(s, moment, n, err);
 	}
 	free(moment);
 	return rv;

@@ -464,17 +464,14 @@ static void test_excerpt_is_proved(void **arg)
 	tear_down(&f);
 }
 
-/* A farm is run in full as a whole; of its pieces, the budget says how much. */
-static void test_farm_is_cut(void **arg)
+static void check_farm(double share)
 {
 	struct syn *s = farm(5, 2000, 3);
 	struct trace *t = syn_open(s);
-	double all = own_seconds(t);
-	const struct skel_budget budget = {.seconds = 0.1 * all};
+	const struct skel_budget budget = {.seconds = share * own_seconds(t)};
 	struct skel_stages stages = {.excerpt = NULL};
 	struct errbuf err = {{0}};
 
-	(void)arg;
 	if (skel_understand(t, &budget, &stages, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_non_null(stages.excerpt);
@@ -486,6 +483,13 @@ static void test_farm_is_cut(void **arg)
 	skel_stages_free(&stages);
 	trace_close(t);
 	syn_destroy(s);
+}
+
+/* A farm is run in full as a whole; of its pieces, the budget says how much. */
+static void test_farm_is_cut(void **arg)
+{
+	(void)arg;
+	check_farm(0.1);
 }
 
 static uint32_t lines_written(const struct skel_stages *s)
@@ -592,22 +596,46 @@ static void test_windows_of_long_run(void **arg)
 	tear_down(&f);
 }
 
-/* Where receives are open, the first and the last segment are chosen too. They are no longer than windows. */
+/* An epoch is open from the first call to the last one. */
+static struct syn *locked(uint32_t steps)
+{
+	struct syn *s = syn_create(2);
+	uint32_t win[2];
+
+	for (uint32_t r = 0; r < 2; r++)
+		win[r] = syn_win(s, r, 0, 64);
+	syn_begin(s);
+	for (uint32_t r = 0; r < 2; r++)
+		syn_call(s, r, "MPI_Win_lock_all", 10, SYN(.win = win[r]));
+	for (uint32_t k = 0; k < steps; k++)
+		for (uint32_t r = 0; r < 2; r++)
+			syn_call(s, r, "MPI_Barrier", 11, SYN(.comm = 0));
+	for (uint32_t r = 0; r < 2; r++)
+		syn_call(s, r, "MPI_Win_unlock_all", 12, SYN(.win = win[r]));
+	syn_end(s);
+	return s;
+}
+
+/* Where receives or epochs are open, the first and the last segment are chosen too. They are no longer than windows. */
 static void test_windows_at_edges(void **arg)
 {
+	struct syn *program[] = {posted(2, 0, 60000, 7), locked(60000)};
 	const double share = 0.005;
 	struct fixture f;
 
 	(void)arg;
-	assert_true(set_up(&f, posted(2, 0, 60000, 7), share, UINT64_MAX));
-	assert_true(f.v.cuts.open);
-	assert_excerpt(&f, share);
-	assert_same_messages(&f);
-	assert_int_equal(f.p.segment[0], 0);
-	assert_int_equal(f.p.segment[f.p.n - 1], f.v.cuts.n);
-	for (uint32_t i = 0; i < f.p.n; i++)
-		assert_true(f.p.ns[i] < 3 * f.v.segments.ns * share / 40);
-	tear_down(&f);
+	for (size_t k = 0; k < 2; k++) {
+		assert_true(set_up(&f, program[k], share, UINT64_MAX));
+		assert_true(f.v.cuts.open);
+		assert_excerpt(&f, share);
+		if (k == 0)
+			assert_same_messages(&f);
+		assert_int_equal(f.p.segment[0], 0);
+		assert_int_equal(f.p.segment[f.p.n - 1], f.v.cuts.n);
+		for (uint32_t i = 0; i < f.p.n; i++)
+			assert_true(f.p.ns[i] < 3 * f.v.segments.ns * share / 40);
+		tear_down(&f);
+	}
 }
 
 static uint32_t directories_made(int events)
