@@ -365,10 +365,13 @@ int skel_understand_pieces(const struct trace *t, const struct skel_budget *budg
 	return rv;
 }
 
-/* A skeleton of pieces is enough nearer to the limits to be worth that it is a sample. */
+/* A skeleton of pieces is within the limits, or enough nearer to them, to be worth that it is a sample. */
 static bool worth(const struct skel_stages *pieces, const struct skel_stages *whole, double seconds)
 {
-	return (pieces->pieces.n < FEW ? FAR : CLEARLY) * beyond(pieces, seconds) < beyond(whole, seconds);
+	double over = beyond(pieces, seconds);
+	bool few = pieces->pieces.n < FEW;
+
+	return (!few && over <= 1) || (few ? FAR : CLEARLY) * over < beyond(whole, seconds);
 }
 
 /* What can be built goes first. */
