@@ -185,9 +185,30 @@ static bool wildcards(const struct trace_defs *d)
 static void envelope_of(const struct trace_defs *d, uint32_t sym, bool wild, struct call_role *r)
 {
 	int64_t src = sig_scalar(d, sym, TK_SRC, INT64_MIN), comm = sig_scalar(d, sym, TK_COMM, TRACE_NULL);
+	struct sig_walk w;
 
-	if (trace_fn[d->sigs.sig[sym].fn].cls == TC_IRECV && src != INT64_MIN && comm >= 0)
-		r->envelope = mix((uint64_t)comm, wild ? 0 : mix((uint64_t)src, (uint64_t)sig_scalar(d, sym, TK_TAG, 0))) | 1;
+	if (trace_fn[d->sigs.sig[sym].fn].cls != TC_IRECV || src == INT64_MIN || comm < 0)
+		return;
+	r->envelope = mix((uint64_t)comm, wild ? 0 : mix((uint64_t)src, (uint64_t)sig_scalar(d, sym, TK_TAG, 0))) | 1;
+	r->receive = d->sigs.sig[sym].fn;
+	sig_walk_begin(&w, d, sym);
+	while (sig_walk_next(&w))
+		for (uint32_t i = 0; w.kind != TK_NEWREQ && i < w.n; i++)
+			r->receive = mix(r->receive, (uint64_t)w.val[i]);
+}
+
+/* Request slots may change their names if no request persists: a persistent one is used in many pieces. */
+static uint32_t slots_count(const struct call_roles *r)
+{
+	int64_t n = 0;
+
+	for (uint32_t s = 0; s < r->n; s++) {
+		if (r->role[s].object == ROLE_PERSISTENT && r->role[s].makes >= 0)
+			return 0;
+		if (r->role[s].slot < MESSAGE_SLOT && r->role[s].slot >= n)
+			n = r->role[s].slot + 1;
+	}
+	return (uint32_t)n;
 }
 
 static int role_of(const struct trace_defs *d, uint32_t sym, struct call_role *r, int64_t *single, struct errbuf *err)
@@ -246,6 +267,7 @@ int call_roles_build(const struct trace_defs *d, uint32_t rank, struct call_role
 		call_roles_free(out);
 		return -1;
 	}
+	out->n_slot = slots_count(out);
 	return 0;
 }
 
@@ -365,7 +387,7 @@ static void start(struct walk *w, int64_t slot, uint64_t event)
 static void step(struct walk *w, uint64_t event, uint32_t sym)
 {
 	const struct call_role *r = &w->roles->role[sym];
-	const struct open_receive receive = {r->slot, r->envelope, mix(sym, (uint64_t)r->slot)};
+	const struct open_receive receive = {r->slot, r->envelope, w->roles->n_slot > 0 ? r->receive : mix(sym, (uint64_t)r->slot)};
 
 	for (uint32_t i = 0; i < r->n_ends; i++)
 		slot_close(w, r->ends[i], event);
@@ -390,7 +412,7 @@ int rank_walk(const struct trace_rank *rank, const struct call_roles *roles, con
 	folded_begin(&it, &rank->events);
 	for (uint64_t e = 0; !w.no_memory && folded_next(&it, &sym); e++) {
 		if (l->before != NULL)
-			l->before(l->arg, e, w.open + w.receives.state);
+			l->before(l->arg, e, w.open + w.receives.state, &w.receives);
 		step(&w, e, sym);
 	}
 	free(w.count);

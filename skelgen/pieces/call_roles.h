@@ -22,6 +22,7 @@ struct call_role {
 	const int64_t *starts, *ends; /* requests that it starts again, and completes or frees */
 	uint32_t n_starts, n_ends;
 	uint64_t envelope;     /* of the receive that the call posts or makes persistent; 0: another call */
+	uint64_t receive;      /* the same for receives that can stand for each other */
 	uint64_t collective;   /* hash of the communicator on which it is collective; 0: none, or no others are in it */
 	int64_t weight;        /* of this rank; the weights of all that take part add up to 0 */
 	uint32_t counter;      /* of calls on this communicator: an index below n_counter */
@@ -31,6 +32,7 @@ struct call_role {
 
 struct call_roles {
 	uint32_t n, n_counter;
+	uint32_t n_slot;        /* of requests; 0: requests persist, and an excerpt keeps their slots */
 	struct call_role *role; /* by symbol */
 	bool open_receives;     /* a cut may have receives open: rank_walk() tells them as epochs, and not as pairs */
 	int64_t *value;         /* single slots of `ends` */
@@ -43,6 +45,8 @@ void call_roles_free(struct call_roles *r);
 /* The same on all ranks of a collective call, which is number `count` of its rank on the communicator. */
 uint64_t call_role_key(const struct call_role *r, uint64_t count);
 
+struct open_receives;
+
 /* What rank_walk() tells in the order of the rank's calls. */
 struct walk_listener {
 	void *arg;
@@ -50,8 +54,8 @@ struct walk_listener {
 	void (*pair)(void *arg, uint64_t first, uint64_t last);
 	/* The call is number `count` of its rank on its communicator. */
 	void (*collective)(void *arg, uint64_t event, const struct call_role *role, uint64_t count);
-	/* Before each call: hash of the epochs that are open. May be NULL. */
-	void (*before)(void *arg, uint64_t event, uint64_t open);
+	/* Before each call: hash of the epochs and receives that are open. May be NULL. */
+	void (*before)(void *arg, uint64_t event, uint64_t open, const struct open_receives *receives);
 };
 
 /* Returns 0, or -1 without memory. */

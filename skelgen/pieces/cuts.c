@@ -13,6 +13,7 @@
 
 #include "common/array.h"
 #include "common/hash_table.h"
+#include "skelgen/pieces/open_receives.h"
 #include "trace/clock/clock.h"
 #include "trace/messages/messages.h"
 
@@ -216,12 +217,13 @@ struct states {
 	bool no_memory;
 };
 
-static void state_count(void *arg, uint64_t event, uint64_t open)
+static void state_count(void *arg, uint64_t event, uint64_t open, const struct open_receives *receives)
 {
 	struct states *s = arg;
 	uint32_t at, i;
 
 	(void)event;
+	(void)receives;
 	HASH_TABLE_FOR_EACH(&s->at, open, at, i)
 		if (s->open[i] == open) {
 			s->times[i]++;
@@ -272,11 +274,12 @@ static int usual_find(struct finder *f, const struct call_roles *roles, struct e
 	return rv == 0 && s.no_memory ? err_set(err, "no memory to cut the run") : rv;
 }
 
-static void usual_keep(void *arg, uint64_t event, uint64_t open)
+static void usual_keep(void *arg, uint64_t event, uint64_t open, const struct open_receives *receives)
 {
 	struct finder *f = arg;
 	uint32_t first, end;
 
+	(void)receives;
 	if (open != f->open)
 		return;
 	cuts_near(f, f->rank, event, false, &first, &end);
@@ -429,13 +432,16 @@ static void proof_part(void *arg, uint64_t event, const struct call_role *r, uin
 	p->sum[cuts_segment(p->f->cuts, p->f->rank, event)] += call_role_key(r, count) * (uint64_t)r->weight;
 }
 
-static void proof_before(void *arg, uint64_t event, uint64_t open)
+static void proof_before(void *arg, uint64_t event, uint64_t open, const struct open_receives *receives)
 {
 	struct proof *p = arg;
 	const struct cuts *c = p->f->cuts;
 
-	for (; p->next < c->n && c->at[(size_t)p->next * c->n_ranks + p->f->rank] <= event; p->next++)
-		p->open[p->next] += open != 0 ? XXH3_64bits_withSeed(&open, sizeof open, p->f->rank) : 0;
+	for (; p->next < c->n && c->at[(size_t)p->next * c->n_ranks + p->f->rank] <= event; p->next++) {
+		uint64_t all = open + open_receives_order(receives);
+
+		p->open[p->next] += all != 0 ? XXH3_64bits_withSeed(&all, sizeof all, p->f->rank) : 0;
+	}
 }
 
 static int proof_message(const struct trace_message *m, void *arg)

@@ -9,6 +9,7 @@
 #include "common/array.h"
 #include "skelgen/pieces/excerpt_samples.h"
 #include "skelgen/pieces/kept.h"
+#include "skelgen/pieces/slot_names.h"
 #include "trace/cpu_time/own_iter.h"
 #include "trace/format/fold.h"
 #include "trace/format/writer.h"
@@ -21,7 +22,10 @@ struct rank_excerpt {
 	struct trace_writer *out;
 	struct fold *fold;
 	struct sigtable sigs;
-	uint32_t *renamed;     /* by symbol of the trace: the excerpt's, or UINT32_MAX */
+	uint32_t *renamed;     /* by symbol of the trace: the excerpt's if slots keep their names, or UINT32_MAX */
+	struct slot_names slots;
+	int64_t *value;        /* of a call whose slots have other names */
+	uint32_t cap_value;
 	uint32_t rank, n_piece;
 	uint64_t n, tick;      /* calls, and end of the last one */
 	struct trace_page page;
@@ -76,6 +80,13 @@ static uint32_t rename_symbol(struct rank_excerpt *x, uint32_t sym)
 {
 	const struct trace_sig *s = &x->from->sigs.sig[sym];
 
+	if (!x->slots.same && s->n > 0) {
+		if (ARRAY_ROOM(x->value, x->cap_value, s->n) != 0)
+			return UINT32_MAX;
+		memcpy(x->value, sigtable_values(&x->from->sigs, sym), s->n * sizeof *x->value);
+		if (slot_names_put(&x->slots, x->from, sym, x->value))
+			return sigtable_intern(&x->sigs, s->fn, s->site, x->value, s->n);
+	}
 	if (x->renamed[sym] == UINT32_MAX)
 		x->renamed[sym] = sigtable_intern(&x->sigs, s->fn, s->site, sigtable_values(&x->from->sigs, sym), s->n);
 	return x->renamed[sym];
@@ -116,6 +127,7 @@ struct reader {
 	const struct kept *kept; /* of the rank */
 	uint64_t next_kept;
 	uint32_t seg, piece; /* at hand; the piece that begins next */
+	uint32_t last;       /* segment of the piece before */
 	bool inside;         /* of a piece */
 };
 
@@ -129,6 +141,9 @@ static int segment_enter(struct rank_excerpt *x, struct reader *r, uint32_t to, 
 		rv = border_put(x, chosen ? r->piece : x->n_piece, gap);
 	if (!chosen)
 		excerpt_samples_leave(&x->samples);
+	if (chosen && r->piece > 0)
+		slot_names_pass(&x->slots, r->last, to);
+	r->last = chosen ? to : r->last;
 	r->piece += chosen;
 	r->inside = chosen;
 	return rv;
@@ -219,7 +234,8 @@ static int rank_put(struct rank_excerpt *x, const struct trace *t, struct reader
 		goto out;
 	}
 	memset(x->renamed, 0xff, (x->from->sigs.n + 1u) * sizeof *x->renamed);
-	if (excerpt_samples_open(&x->samples, t, x->rank, x->err) != 0)
+	if (slot_names_begin(&x->slots, trace_get_rank(t, x->rank), r->roles, r->cuts, x->rank, x->err) != 0 ||
+	    excerpt_samples_open(&x->samples, t, x->rank, x->err) != 0)
 		goto out;
 	if (events_read(x, r, t) == 0 && times_flush(x) == 0)
 		rv = defs_put(x);
@@ -228,6 +244,8 @@ out:
 	fold_destroy(x->fold);
 	sigtable_free(&x->sigs);
 	free(x->renamed);
+	free(x->value);
+	slot_names_free(&x->slots);
 	buf_free(&x->times);
 	return rv;
 }

@@ -2,9 +2,12 @@
 /* See excerpt_check.h. */
 #include "skelgen/pieces/excerpt_check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "skelgen/pieces/excerpt.h"
+#include "skelgen/pieces/slot_names.h"
 #include "trace/functions.h"
 
 /* A rank's calls in the excerpt, of which `sym` comes next. */
@@ -16,6 +19,8 @@ struct check {
 	uint64_t n;              /* calls that were the expected ones */
 	uint32_t piece, n_piece; /* that begins next; of all */
 	bool inside, failed;
+	/* By request slot, in the piece at hand: the slot of the excerpt and 1, and the other way round. 0: none yet. */
+	uint32_t *name, *slot, cap_name, cap_slot;
 };
 
 static void step(struct check *c)
@@ -24,13 +29,46 @@ static void step(struct check *c)
 	c->more = folded_next(&c->it, &c->sym);
 }
 
+/* Each slot of the run is one slot of the excerpt in the whole piece. */
+static bool same_slot(struct check *c, int64_t slot, int64_t name)
+{
+	if (slot < 0 || name < 0)
+		return slot == name;
+	if (ARRAY_ROOM_ZEROED(c->name, c->cap_name, (size_t)slot + 1) != 0 || ARRAY_ROOM_ZEROED(c->slot, c->cap_slot, (size_t)name + 1) != 0)
+		return false;
+	if (c->name[slot] == 0 && c->slot[name] == 0) {
+		c->name[slot] = (uint32_t)name + 1;
+		c->slot[name] = (uint32_t)slot + 1;
+	}
+	return c->name[slot] == (uint64_t)name + 1 && c->slot[name] == (uint64_t)slot + 1;
+}
+
+static bool same_values(struct check *c, uint32_t sym)
+{
+	const int64_t *at = sigtable_values(&c->run->sigs, sym), *in = sigtable_values(&c->excerpt->sigs, c->sym);
+	uint32_t n = c->run->sigs.sig[sym].n, k = 0;
+	struct sig_walk w;
+
+	sig_walk_begin(&w, c->run, sym);
+	while (sig_walk_next(&w)) {
+		if (!slot_names_has(&w))
+			continue;
+		for (; at + k < w.val; k++)
+			if (at[k] != in[k])
+				return false;
+		for (; at + k < w.val + w.n; k++)
+			if (!(c->inside ? same_slot(c, at[k], in[k]) : at[k] == in[k]))
+				return false;
+	}
+	return k == n || memcmp(at + k, in + k, (n - k) * sizeof *at) == 0;
+}
+
 /* Is the next call this one of the run? Then it is passed. */
 static bool passed(struct check *c, uint32_t sym)
 {
 	const struct trace_sig *a = &c->run->sigs.sig[sym], *b = &c->excerpt->sigs.sig[c->sym];
 
-	if (!c->more || a->fn != b->fn || a->site != b->site || a->n != b->n ||
-	    (a->n > 0 && memcmp(sigtable_values(&c->run->sigs, sym), sigtable_values(&c->excerpt->sigs, c->sym), a->n * sizeof(int64_t)) != 0))
+	if (!c->more || a->fn != b->fn || a->site != b->site || a->n != b->n || !same_values(c, sym))
 		return false;
 	step(c);
 	return true;
@@ -55,6 +93,10 @@ static void segment_begin(struct check *c, bool chosen)
 	else if (c->inside)
 		border(c, c->n_piece);
 	c->inside = chosen;
+	if (c->cap_name > 0)
+		memset(c->name, 0, c->cap_name * sizeof *c->name);
+	if (c->cap_slot > 0)
+		memset(c->slot, 0, c->cap_slot * sizeof *c->slot);
 }
 
 static void rank_check(struct check *c, const struct trace_rank *run, const struct cuts *cuts, uint32_t rank, const bool *chosen)
@@ -93,6 +135,8 @@ int excerpt_check(const struct trace *t, const struct cuts *cuts, const bool *ch
 		folded_begin(&c.it, &part->events);
 		c.more = folded_next(&c.it, &c.sym);
 		rank_check(&c, run, cuts, r, chosen);
+		free(c.name);
+		free(c.slot);
 		if (c.failed)
 			return err_set(err, "the excerpt is not the run: rank %u, call %llu of the excerpt", r, (unsigned long long)c.n);
 	}

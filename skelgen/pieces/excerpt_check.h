@@ -12,7 +12,8 @@
 /*
  * On every rank, the excerpt must have these calls in this order, and no others:
  *     MPI_Init and MPI_Finalize of the run;
- *     all calls of each chosen segment, behind the border with the number of the piece;
+ *     all calls of each chosen segment, behind the border with the number of the piece.
+ *         Each request slot of the run is one slot of the excerpt in the whole piece;
  *     between pieces, a subsequence of the calls that the run makes there, behind the border with the number of pieces.
  * chosen: by segment. Returns 0, or -1 with the rank and the first call that differs.
  */

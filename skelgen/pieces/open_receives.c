@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * See open_receives.h. The open receives of an envelope are a queue. Its first receive and each two neighbours tell the whole
- * queue, as no receive is in it twice. The state is the sum of hashes of these, over all queues.
+ * queue, if no two of its receives are alike. The state is the sum of hashes of these, over all queues.
  */
 #include "skelgen/pieces/open_receives.h"
 
@@ -69,6 +69,33 @@ bool open_receives_remove(struct open_receives *o, int64_t slot)
 		o->at[l->before - 1].after = l->after;
 	l->queue = 0;
 	return true;
+}
+
+uint64_t open_receives_order(const struct open_receives *o)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t q = 0; q < o->n_queue; q++) {
+		uint64_t link[2] = {o->queue[q].envelope, 0};
+
+		for (uint32_t at = o->queue[q].last; at > 0; at = o->at[at - 1].before) {
+			link[1] = o->at[at - 1].call;
+			link[0] = XXH3_64bits(link, sizeof link);
+		}
+		sum += o->queue[q].last > 0 ? link[0] : 0;
+	}
+	return sum;
+}
+
+uint32_t open_receives_list(const struct open_receives *o, uint32_t *slot)
+{
+	uint32_t n = 0;
+
+	for (uint32_t q = 0; q < o->n_queue; q++)
+		for (uint32_t at = o->queue[q].last; at > 0; at = o->at[at - 1].before, n++)
+			if (slot != NULL)
+				slot[n] = at - 1;
+	return n;
 }
 
 void open_receives_free(struct open_receives *o)

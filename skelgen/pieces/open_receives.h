@@ -16,7 +16,7 @@
 struct open_receive {
 	int64_t slot;
 	uint64_t envelope; /* receives of one envelope get messages in the order in which they were posted */
-	uint64_t call;     /* hash of the call and of the slot */
+	uint64_t call;     /* the same for receives that can stand for each other */
 };
 
 /* A receive between those of its envelope. Slots and queues are one more than their number; 0: none. */
@@ -37,13 +37,18 @@ struct open_receives {
 	struct open_queue *queue;
 	struct hash_table queues; /* by envelope */
 	uint32_t cap, n_queue, cap_queue;
-	uint64_t state; /* the same for the same open receives that get messages in the same order; 0: none is open */
+	uint64_t state; /* the same for alike open receives in the same order; 0: none is open. See open_receives_order() */
 };
 
 /* Returns 0, or -1 without memory. */
 int open_receives_add(struct open_receives *o, const struct open_receive *r);
 /* Returns whether the slot was an open receive. */
 bool open_receives_remove(struct open_receives *o, int64_t slot);
+/* The same exactly for alike open receives in the same order. Of receives that can stand for each other, the state is the same for
+ * some other orders, too. Takes time for each open receive. */
+uint64_t open_receives_order(const struct open_receives *o);
+/* The slots of the open receives: by envelopes in the order of their first use. slot: room for them, or NULL. Returns their number. */
+uint32_t open_receives_list(const struct open_receives *o, uint32_t *slot);
 void open_receives_free(struct open_receives *o);
 
 #endif

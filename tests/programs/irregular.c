@@ -11,6 +11,8 @@
  *     branch  branch and bound: a task gives birth to 0 to 3 others
  *     ahead   steps that post the receive of the next step before they wait for their own
  *     posted  rank 0 has four receives from any rank open all the time, and answers each message
+ *     any     rank 0 hands out tasks, has eight receives from any rank open, and takes the first answer (MPI_Waitany)
+ *     batch   the same, and it takes all answers that have come (MPI_Waitsome)
  *     teams   steps with communicators that some ranks are not in, and others that some ranks free and others keep
  * WORK: operations of a unit of computation, about 20 us. Rank 0 prints one line with a sum that does not depend on the
  * order of messages. Needs two ranks.
@@ -228,6 +230,41 @@ static void worker(void)
 	}
 }
 
+static void handed(unsigned n, int several)
+{
+	enum { OPEN = 8 };
+	MPI_Request r[OPEN];
+	MPI_Status s[OPEN];
+	unsigned answer[OPEN], next = 0, left = n;
+	int at[OPEN], n_at = 1;
+
+	for (int i = 0; i < OPEN; i++)
+		MPI_Irecv(&answer[i], 1, MPI_UNSIGNED, MPI_ANY_SOURCE, TAG_ANSWER, MPI_COMM_WORLD, &r[i]);
+	for (int w = 1; w < size && next < n; w++, next++)
+		MPI_Send(&next, 1, MPI_UNSIGNED, w, TAG_TASK, MPI_COMM_WORLD);
+	while (left > 0) {
+		if (several)
+			MPI_Waitsome(OPEN, r, &n_at, at, s);
+		else
+			MPI_Waitany(OPEN, r, &at[0], &s[0]);
+		for (int i = 0; i < n_at; i++, left--) {
+			sum += answer[at[i]];
+			MPI_Irecv(&answer[at[i]], 1, MPI_UNSIGNED, MPI_ANY_SOURCE, TAG_ANSWER, MPI_COMM_WORLD, &r[at[i]]);
+			if (next < n) {
+				MPI_Send(&next, 1, MPI_UNSIGNED, s[i].MPI_SOURCE, TAG_TASK, MPI_COMM_WORLD);
+				next++;
+			}
+		}
+		work(1);
+	}
+	for (int w = 1; w < size; w++)
+		MPI_Send(&n, 1, MPI_UNSIGNED, w, TAG_STOP, MPI_COMM_WORLD);
+	for (int i = 0; i < OPEN; i++) {
+		MPI_Cancel(&r[i]);
+		MPI_Wait(&r[i], MPI_STATUS_IGNORE);
+	}
+}
+
 /* How many tasks a task of branch and bound gives birth to: less than one on the average, so that the search ends. */
 static unsigned births(unsigned task, unsigned n)
 {
@@ -360,6 +397,8 @@ int main(int argc, char **argv)
 		some(n);
 	else if (rank > 0)
 		worker();
+	else if (strcmp(kind, "any") == 0 || strcmp(kind, "batch") == 0)
+		handed(n, strcmp(kind, "batch") == 0);
 	else
 		master(n, strcmp(kind, "branch") == 0);
 	if (rank == 0)

@@ -105,11 +105,36 @@ static void test_many(void **arg)
 	open_receives_free(&sorted);
 }
 
+/* Receives that can stand for each other: the order is told exactly, and their slots in that order. */
+static void test_alike(void **arg)
+{
+	static const char *const queue[] = {"xyxx", "xxyx", "xxxy", "xyxx"};
+	uint64_t order[4];
+
+	(void)arg;
+	for (uint32_t k = 0; k < 4; k++) {
+		struct open_receives o = {.state = 0};
+		uint32_t slot[4];
+
+		for (uint32_t i = 0; i < 4; i++) /* the last ones have other slots */
+			assert_int_equal(open_receives_add(&o, &(struct open_receive){(i + k) % 4, 1, (uint64_t)queue[k][i]}), 0);
+		order[k] = open_receives_order(&o);
+		assert_int_equal(open_receives_list(&o, NULL), 4);
+		assert_int_equal(open_receives_list(&o, slot), 4);
+		for (uint32_t i = 0; i < 4; i++)
+			assert_int_equal(slot[i], (3 - i + k) % 4);
+		open_receives_free(&o);
+	}
+	assert_int_equal(order[0], order[3]);
+	assert_true(order[0] != order[1] && order[1] != order[2] && order[0] != order[2]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_state_tells_queues),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_alike),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -23,6 +23,8 @@
 #include "trace/functions.h"
 #include "trace/messages/messages.h"
 
+enum { SLOTS = 64 };
+
 struct fixture {
 	struct syn *s;
 	struct trace *t, *excerpt;
@@ -81,14 +83,25 @@ static int64_t border(const struct trace_defs *d, uint32_t sym)
 	return level >= 0 && level < 1 << 16 ? level : -1;
 }
 
-static void assert_same_call(const struct trace_defs *a, uint32_t x, const struct trace_defs *b, uint32_t y)
+/* name: by request slot below SLOTS, what the slot is called in the excerpt, and 1; 0: not known yet. */
+static void assert_same_call(const struct trace_defs *a, uint32_t x, const struct trace_defs *b, uint32_t y, int64_t name[SLOTS])
 {
 	const struct trace_sig *s = &a->sigs.sig[x], *t = &b->sigs.sig[y];
+	struct sig_walk v, w;
 
 	assert_int_equal(s->fn, t->fn);
 	assert_int_equal(s->site, t->site);
 	assert_int_equal(s->n, t->n);
-	assert_memory_equal(sigtable_values(&a->sigs, x), sigtable_values(&b->sigs, y), s->n * sizeof(int64_t));
+	sig_walk_begin(&v, a, x);
+	sig_walk_begin(&w, b, y);
+	while (sig_walk_next(&v) && sig_walk_next(&w))
+		for (uint32_t i = 0; i < v.n; i++) {
+			bool slot = (v.kind == TK_NEWREQ || v.kind == TK_REQ || v.kind == TK_REQS || v.kind == TK_DONE) && v.val[i] >= 0;
+
+			if (slot && name[v.val[i]] == 0)
+				name[v.val[i]] = w.val[i] + 1;
+			assert_int_equal(w.val[i], slot ? name[v.val[i]] - 1 : v.val[i]);
+		}
 }
 
 static uint64_t segment_end(const struct fixture *f, uint32_t seg, uint32_t rank)
@@ -103,6 +116,7 @@ static void assert_pieces_are_the_runs(const struct fixture *f, uint32_t rank)
 	const uint32_t *whole = f->s->rank[rank].sym;
 	struct folded_iter it;
 	uint64_t at = 0, end = 0;
+	int64_t name[SLOTS] = {0};
 	uint32_t sym, pieces = 0;
 	bool inside = false;
 
@@ -112,7 +126,7 @@ static void assert_pieces_are_the_runs(const struct fixture *f, uint32_t rank)
 
 		if (b < 0) {
 			if (inside)
-				assert_same_call(&from->defs, whole[at++], &k->defs, sym);
+				assert_same_call(&from->defs, whole[at++], &k->defs, sym, name);
 			continue;
 		}
 		assert_int_equal(at, end);
@@ -120,6 +134,7 @@ static void assert_pieces_are_the_runs(const struct fixture *f, uint32_t rank)
 		if (!inside)
 			continue;
 		assert_int_equal(b, pieces++);
+		memset(name, 0, sizeof name);
 		at = f->p.segment[b] > 0 ? segment_end(f, f->p.segment[b] - 1, rank) : 1;
 		end = segment_end(f, f->p.segment[b], rank);
 	}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See slot_names.h. */
+#include "skelgen/pieces/slot_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "skelgen/pieces/open_receives.h"
+
+/* A walk over the rank that lists the open receives at cuts. */
+struct lister {
+	struct slot_names *s;
+	const struct cuts *cuts;
+	uint32_t rank, next; /* cut that the walk comes to */
+	bool failed;
+};
+
+static void list_before(void *arg, uint64_t event, uint64_t open, const struct open_receives *receives)
+{
+	struct lister *l = arg;
+	struct slot_names *s = l->s;
+	const struct cuts *c = l->cuts;
+
+	(void)open;
+	for (; !l->failed && l->next < c->n && c->at[(size_t)l->next * c->n_ranks + l->rank] <= event; l->next++) {
+		uint32_t n = open_receives_list(receives, NULL);
+
+		if (s->open == NULL) {
+			s->n_open = n;
+			s->open = calloc((size_t)c->n * n + 1, sizeof *s->open);
+		}
+		l->failed = s->open == NULL || n != s->n_open;
+		if (!l->failed)
+			open_receives_list(receives, s->open + (size_t)l->next * n);
+	}
+}
+
+static void no_pair(void *arg, uint64_t first, uint64_t last)
+{
+	(void)arg;
+	(void)first;
+	(void)last;
+}
+
+static void no_part(void *arg, uint64_t event, const struct call_role *r, uint64_t count)
+{
+	(void)arg;
+	(void)event;
+	(void)r;
+	(void)count;
+}
+
+int slot_names_begin(struct slot_names *s, const struct trace_rank *k, const struct call_roles *roles, const struct cuts *cuts, uint32_t rank,
+		     struct errbuf *err)
+{
+	struct lister l = {.s = s, .cuts = cuts, .rank = rank};
+	const struct walk_listener w = {&l, no_pair, no_part, list_before};
+
+	*s = (struct slot_names){.same = true};
+	if (!roles->open_receives || roles->n_slot == 0)
+		return 0;
+	s->n_slot = roles->n_slot;
+	s->name = calloc(s->n_slot, sizeof *s->name);
+	s->before = calloc(s->n_slot, sizeof *s->before);
+	s->taken = calloc(s->n_slot, sizeof *s->taken);
+	if (s->name == NULL || s->before == NULL || s->taken == NULL || rank_walk(k, roles, &w, err) != 0 || l.failed) {
+		slot_names_free(s);
+		return err_set(err, "no memory for the requests of rank %u", rank);
+	}
+	for (uint32_t i = 0; i < s->n_slot; i++)
+		s->name[i] = i;
+	return 0;
+}
+
+void slot_names_pass(struct slot_names *s, uint32_t from, uint32_t to)
+{
+	const uint32_t *left = s->open + (size_t)from * s->n_open, *found = s->open + (size_t)(to - 1) * s->n_open;
+	uint32_t *names = s->before, next = 0;
+
+	if (s->n_open == 0 || from + 1 == to)
+		return;
+	s->before = s->name;
+	s->name = names;
+	memset(s->taken, 0, s->n_slot * sizeof *s->taken);
+	memset(names, 0xff, s->n_slot * sizeof *names);
+	for (uint32_t i = 0; i < s->n_open; i++) {
+		names[found[i]] = s->before[left[i]];
+		s->taken[names[found[i]]] = true;
+	}
+	for (uint32_t i = 0; i < s->n_slot; i++)
+		if (names[i] == UINT32_MAX && !s->taken[i]) {
+			names[i] = i;
+			s->taken[i] = true;
+		}
+	s->same = true;
+	for (uint32_t i = 0; i < s->n_slot; i++) {
+		while (names[i] == UINT32_MAX && s->taken[next])
+			next++;
+		if (names[i] == UINT32_MAX)
+			names[i] = next++;
+		s->same &= names[i] == i;
+	}
+}
+
+bool slot_names_has(const struct sig_walk *w)
+{
+	return w->kind == TK_REQS || w->kind == TK_DONE || ((w->kind == TK_REQ || w->kind == TK_NEWREQ) && strcmp(w->name, "message") != 0);
+}
+
+bool slot_names_put(const struct slot_names *s, const struct trace_defs *d, uint32_t sym, int64_t *value)
+{
+	const int64_t *begin = sigtable_values(&d->sigs, sym);
+	struct sig_walk w;
+	bool any = false;
+
+	sig_walk_begin(&w, d, sym);
+	while (sig_walk_next(&w))
+		for (uint32_t i = 0; i < w.n && slot_names_has(&w); i++) {
+			int64_t *v = &value[w.val - begin + i];
+
+			if (*v < 0 || *v >= s->n_slot)
+				continue;
+			*v = s->name[*v];
+			any = true;
+		}
+	return any;
+}
+
+void slot_names_free(struct slot_names *s)
+{
+	free(s->open);
+	free(s->name);
+	free(s->before);
+	free(s->taken);
+	*s = (struct slot_names){.same = true};
+}
