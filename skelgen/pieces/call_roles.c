@@ -197,18 +197,21 @@ static void envelope_of(const struct trace_defs *d, uint32_t sym, bool wild, str
 			r->receive = mix(r->receive, (uint64_t)w.val[i]);
 }
 
-/* Request slots may change their names if no request persists: a persistent one is used in many pieces. */
+/* Request slots may change their names if no request persists: a persistent one is used in many pieces. A tracer numbers slots
+ * from 0, so that each has a call of its own. */
 static uint32_t slots_count(const struct call_roles *r)
 {
 	int64_t n = 0;
 
 	for (uint32_t s = 0; s < r->n; s++) {
-		if (r->role[s].object == ROLE_PERSISTENT && r->role[s].makes >= 0)
+		const struct call_role *of = &r->role[s];
+		bool message = of->slot >= MESSAGE_SLOT;
+
+		if ((of->object == ROLE_PERSISTENT && of->makes >= 0) || (message && of->envelope != 0))
 			return 0;
-		if (r->role[s].slot < MESSAGE_SLOT && r->role[s].slot >= n)
-			n = r->role[s].slot + 1;
+		n = message || of->slot < n ? n : of->slot + 1;
 	}
-	return (uint32_t)n;
+	return n <= r->n ? (uint32_t)n : 0;
 }
 
 static int role_of(const struct trace_defs *d, uint32_t sym, struct call_role *r, int64_t *single, struct errbuf *err)

@@ -29,10 +29,10 @@ static void step(struct check *c)
 	c->more = folded_next(&c->it, &c->sym);
 }
 
-/* Each slot of the run is one slot of the excerpt in the whole piece. */
+/* Each slot of the run is one slot of the excerpt in the whole piece. Slots beyond the number of kinds of calls keep theirs. */
 static bool same_slot(struct check *c, int64_t slot, int64_t name)
 {
-	if (slot < 0 || name < 0)
+	if (slot < 0 || name < 0 || slot >= c->run->sigs.n || name >= c->run->sigs.n)
 		return slot == name;
 	if (ARRAY_ROOM_ZEROED(c->name, c->cap_name, (size_t)slot + 1) != 0 || ARRAY_ROOM_ZEROED(c->slot, c->cap_slot, (size_t)name + 1) != 0)
 		return false;
