@@ -390,7 +390,7 @@ static void start(struct walk *w, int64_t slot, uint64_t event)
 static void step(struct walk *w, uint64_t event, uint32_t sym)
 {
 	const struct call_role *r = &w->roles->role[sym];
-	const struct open_receive receive = {r->slot, r->envelope, w->roles->n_slot > 0 ? r->receive : mix(sym, (uint64_t)r->slot)};
+	const struct open_receive receive = {r->slot, r->envelope, w->roles->any_slots && w->roles->n_slot > 0 ? r->receive : mix(sym, (uint64_t)r->slot)};
 
 	for (uint32_t i = 0; i < r->n_ends; i++)
 		slot_close(w, r->ends[i], event);

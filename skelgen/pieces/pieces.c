@@ -86,13 +86,15 @@ static double piece_length(const struct survey *s, double seconds, double run_ns
 	return fmin(seconds * 1e9, run_ns * PIECES_CALLS_MOST / fmax(1, events)) / PIECES_WANTED;
 }
 
-/* Cut where receives are open, if more cuts are found so. */
-static int cut_open(struct survey *s, const uint64_t *moment, uint32_t n, struct errbuf *err)
+/* Cut where receives are open, if more cuts are found so. With any_slots, more cuts are found, but pieces fold worse. */
+static int cut_open(struct survey *s, const uint64_t *moment, uint32_t n, bool any_slots, struct errbuf *err)
 {
 	struct cuts open;
 
-	for (uint32_t r = 0; r < s->n_ranks; r++)
+	for (uint32_t r = 0; r < s->n_ranks; r++) {
 		s->roles[r].open_receives = true;
+		s->roles[r].any_slots = any_slots;
+	}
 	if (cuts_find(s->trace, s->roles, moment, n, &open, err) != 0)
 		return -1;
 	if (open.n > s->cuts.n) {
@@ -109,6 +111,7 @@ static int cut(struct survey *s, double seconds, struct errbuf *err)
 	uint64_t *moment = calloc(MOMENTS_MOST + 1, sizeof *moment);
 	double begin, end;
 	uint32_t n;
+	bool few;
 	int rv = -1;
 
 	if (moment == NULL)
@@ -117,8 +120,11 @@ static int cut(struct survey *s, double seconds, struct errbuf *err)
 		s->piece_ns = piece_length(s, seconds, end - begin);
 		n = end > begin ? moments_lay(begin, end, s, moment) : 0;
 		rv = cuts_find(s->trace, s->roles, moment, n, &s->cuts, err);
-		if (rv == 0 && n > 0 && s->cuts.n < n / FEW && s->cuts.n < PIECES_WANTED)
-			rv = cut_open(s, moment, n, err);
+		few = rv == 0 && s->cuts.n < n / FEW && s->cuts.n < PIECES_WANTED;
+		if (few)
+			rv = cut_open(s, moment, n, false, err);
+		if (few && rv == 0 && s->cuts.n < n / FEW)
+			rv = cut_open(s, moment, n, true, err);
 	}
 	free(moment);
 	return rv;

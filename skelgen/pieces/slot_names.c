@@ -57,7 +57,7 @@ int slot_names_begin(struct slot_names *s, const struct trace_rank *k, const str
 	const struct walk_listener w = {&l, no_pair, no_part, list_before};
 
 	*s = (struct slot_names){.same = true};
-	if (!roles->open_receives || roles->n_slot == 0)
+	if (!roles->any_slots || roles->n_slot == 0)
 		return 0;
 	s->n_slot = roles->n_slot;
 	s->name = calloc(s->n_slot, sizeof *s->name);
