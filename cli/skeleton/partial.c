@@ -149,10 +149,39 @@ static char *read_file(const char *dir, const char *name, size_t *len)
 	return text;
 }
 
+#define LOG_END 4096 /* bytes of the end of a log that are read */
+
+/* The program's last line in the log, without the frames of dashes in which launchers comment on it; "": it has none. */
+static void last_line(const char *log, char *out, size_t size)
+{
+	char end[LOG_END + 1];
+	FILE *f = log ? fopen(log, "re") : NULL;
+	bool framed = false;
+	size_t n = 0;
+
+	out[0] = '\0';
+	if (f && (fseek(f, -LOG_END, SEEK_END) == 0 || fseek(f, 0, SEEK_SET) == 0))
+		n = fread(end, 1, LOG_END, f);
+	if (f)
+		fclose(f);
+	end[n] = '\0';
+	for (char *save, *line = strtok_r(end, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		bool frame = !strncmp(line, "----------", 10);
+
+		framed ^= frame;
+		if (!frame && !framed && line[strspn(line, " \t\r")])
+			snprintf(out, size, "%s", line);
+	}
+	for (; *out; out++)
+		if ((unsigned char)*out < ' ')
+			*out = ' ';
+}
+
 /* What the run has left. The launcher's opinion of processes that end before MPI_Finalize does not count; a program
  * that the sandbox ended has no say either. */
-static int read_marks(const char *dir, int rc, struct stop_marks *m, struct errbuf *err)
+static int read_marks(const char *dir, const char *log, int rc, struct stop_marks *m, struct errbuf *err)
 {
+	char words[200];
 	size_t len;
 	char *text = rc < 0 ? NULL : read_file(dir, STOP_MARKS_NAME, &len);
 	int rv;
@@ -169,6 +198,12 @@ static int read_marks(const char *dir, int rc, struct stop_marks *m, struct errb
 		err_set(err, "the program ended before the place where it was to stop (exit status %d)", rc);
 	}
 	free(text);
+	last_line(rc > 0 ? log : NULL, words, sizeof(words));
+	if (words[0]) {
+		struct errbuf why = *err;
+
+		err_set(err, "%s; its last line: %s", why.text, words);
+	}
 	return -1;
 }
 
@@ -277,7 +312,7 @@ static int run_and_read(const struct partial_wish *w, const struct command *c, c
 		lacked = processors_lacked(&before, plan->stop.n_ranks);
 	}
 	free(env.list);
-	if (read_marks(dir, rc, &marks, err) < 0)
+	if (read_marks(dir, w->log, rc, &marks, err) < 0)
 		return -1;
 	rc = partial_estimate_make(plan, &marks, out, err);
 	out->lacked = lacked;

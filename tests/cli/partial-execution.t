@@ -88,6 +88,10 @@ for my $run (["lu"], ["cg", 300, 2000]) {
 	is($r->{rc}, 0, 'a program that does something else the second time') or diag $r->{err};
 	like(decode_json($r->{out} =~ s/\A[^{]*//r)->{partial}{refused} // '', qr/not like the traced one/, '... is noticed and not used');
 	$r = precedent('predict', '--partial', '--json', '--seconds', 0.3, '--', @mpirun, 'sh', '-c',
+		'if [ -n "$PRECEDENT_STOP_AT" ]; then echo "no device here"; exec "$0" 128 20 10 >&2; else exec "$0" 128 2000 10; fi', program('heat'));
+	like(decode_json($r->{out} =~ s/\A[^{]*//r)->{partial}{refused} // '', qr/has ended after \d+ events; its last line: \S/,
+		'what the program said last is told where it ends too early');
+	$r = precedent('predict', '--partial', '--json', '--seconds', 0.3, '--', @mpirun, 'sh', '-c',
 		'[ -z "$PRECEDENT_STOP_AT" ] || echo x >/usr/precedent-escape; exec "$0" 128 2000', program('heat'));
 	like(decode_json($r->{out} =~ s/\A[^{]*//r)->{partial}{refused} // '', qr{stopped: it tries to write /usr/precedent-escape},
 		'one that writes where it must not is stopped, and the reason is told');
