@@ -348,7 +348,7 @@ static void slot_close(struct walk *w, int64_t slot, uint64_t event)
 
 	if (at == NULL || *at == NOT_OPEN)
 		return;
-	if (!open_receives_remove(&w->receives, slot) && *at != event)
+	if (!open_receives_remove(&w->receives, slot) && *at != event && w->l->pair != NULL)
 		w->l->pair(w->l->arg, *at, event);
 	*at = NOT_OPEN;
 }
@@ -399,7 +399,7 @@ static void step(struct walk *w, uint64_t event, uint32_t sym)
 	if (r->slot >= 0)
 		slot_open(w, r->slot, event, w->roles->open_receives && r->envelope != 0 ? &receive : NULL);
 	persistent_make(w, sym, r);
-	if (r->collective != 0)
+	if (r->collective != 0 && w->l->collective != NULL)
 		w->l->collective(w->l->arg, event, r, w->count[r->counter]++);
 	if (r->epoch != 0 && (r->opens != 0 || !fence_again(w, r->epoch)))
 		w->open += r->opens < 0 ? -r->epoch : r->epoch;

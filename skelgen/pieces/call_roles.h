@@ -48,14 +48,14 @@ uint64_t call_role_key(const struct call_role *r, uint64_t count);
 
 struct open_receives;
 
-/* What rank_walk() tells in the order of the rank's calls. */
+/* What rank_walk() tells in the order of the rank's calls. NULL: not wanted. */
 struct walk_listener {
 	void *arg;
 	/* Calls `first` and `last` of the rank belong together: a cut may not part them. */
 	void (*pair)(void *arg, uint64_t first, uint64_t last);
 	/* The call is number `count` of its rank on its communicator. */
 	void (*collective)(void *arg, uint64_t event, const struct call_role *role, uint64_t count);
-	/* Before each call: hash of the epochs and receives that are open. May be NULL. */
+	/* Before each call: hash of the epochs and receives that are open. */
 	void (*before)(void *arg, uint64_t event, uint64_t open, const struct open_receives *receives);
 };
 

@@ -240,26 +240,11 @@ static void state_count(void *arg, uint64_t event, uint64_t open, const struct o
 	s->times[s->n++] = 1;
 }
 
-static void no_pair(void *arg, uint64_t first, uint64_t last)
-{
-	(void)arg;
-	(void)first;
-	(void)last;
-}
-
-static void no_part(void *arg, uint64_t event, const struct call_role *r, uint64_t count)
-{
-	(void)arg;
-	(void)event;
-	(void)r;
-	(void)count;
-}
-
 /* What the rank has open before most of its calls. */
 static int usual_find(struct finder *f, const struct call_roles *roles, struct errbuf *err)
 {
 	struct states s = {.n = 0};
-	const struct walk_listener l = {&s, no_pair, no_part, state_count};
+	const struct walk_listener l = {.arg = &s, .before = state_count};
 	int rv = rank_walk(trace_get_rank(f->t, f->rank), roles, &l, err);
 	uint32_t most = 0;
 

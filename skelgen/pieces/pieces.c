@@ -43,8 +43,8 @@ static int time_run(const struct trace *t, double *begin, double *end, struct er
 	return 0;
 }
 
-/* Moments for pieces: all of the run in pieces, or evenly spread windows of a piece each. The run begins and ends with a window:
- * what is open at all cuts is opened and closed there. */
+/* Moments for pieces: all of the run in pieces, or evenly spread windows of a piece each. The run begins and ends with a window,
+ * where the receives and epochs that are open at all cuts are opened and closed. */
 static uint32_t moments_lay(double begin, double end, struct survey *s, uint64_t *moment)
 {
 	double piece = s->piece_ns, n = floor((end - begin) / piece);

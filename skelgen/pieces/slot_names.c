@@ -35,26 +35,11 @@ static void list_before(void *arg, uint64_t event, uint64_t open, const struct o
 	}
 }
 
-static void no_pair(void *arg, uint64_t first, uint64_t last)
-{
-	(void)arg;
-	(void)first;
-	(void)last;
-}
-
-static void no_part(void *arg, uint64_t event, const struct call_role *r, uint64_t count)
-{
-	(void)arg;
-	(void)event;
-	(void)r;
-	(void)count;
-}
-
 int slot_names_begin(struct slot_names *s, const struct trace_rank *k, const struct call_roles *roles, const struct cuts *cuts, uint32_t rank,
 		     struct errbuf *err)
 {
 	struct lister l = {.s = s, .cuts = cuts, .rank = rank};
-	const struct walk_listener w = {&l, no_pair, no_part, list_before};
+	const struct walk_listener w = {.arg = &l, .before = list_before};
 
 	*s = (struct slot_names){.same = true};
 	if (!roles->any_slots || roles->n_slot == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Gaps in the order in which they were. A master that takes answers in the order in which they came waits for the wrong worker
- * if the long task of one worker and the short one of another change places. Quantiles (gap_rank_order.h) keep no such order.
- * So where a skeleton runs all executions of a call, it has the gap of each.
+ * Gaps in the order of the run. The master of a skeleton takes answers in the recorded order. If a worker's long and short tasks
+ * change places, the master waits for the wrong worker. Quantiles (gap_rank_order.h) keep no such order. So where a skeleton
+ * runs all executions of a call, it has the gap of each.
  */
 #ifndef PRECEDENT_SKELGEN_TIMING_GAP_RECORD_H
 #define PRECEDENT_SKELGEN_TIMING_GAP_RECORD_H

@@ -26,7 +26,7 @@ static const char KERNEL[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 
 typedef unsigned long long device_address;
 
-/* As cuda.h declares them; of what is 0 on success. */
+/* As cuda.h declares them. They return 0 on success. */
 static struct {
 	int (*init)(unsigned int);
 	int (*device)(int *, int);

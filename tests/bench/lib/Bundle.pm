@@ -84,7 +84,8 @@ sub bundle_make {
 	return;
 }
 
-# Files that a command and its children open or execute, by all names under which they do so. Nothing of what comes and goes.
+# Files that a command and its children open or execute, by all names that they use. Files below /dev,
+# /proc, /run, /sys and /tmp do not count.
 sub files_opened {
 	my (@command) = @_;
 	my $log = File::Temp->new;

@@ -83,7 +83,7 @@ static int64_t border(const struct trace_defs *d, uint32_t sym)
 	return level >= 0 && level < 1 << 16 ? level : -1;
 }
 
-/* name: by request slot below SLOTS, what the slot is called in the excerpt, and 1; 0: not known yet. */
+/* name[slot]: number of the slot in the excerpt plus 1, or 0 if it is not known yet; of request slots below SLOTS. */
 static void assert_same_call(const struct trace_defs *a, uint32_t x, const struct trace_defs *b, uint32_t y, int64_t name[SLOTS])
 {
 	const struct trace_sig *s = &a->sigs.sig[x], *t = &b->sigs.sig[y];
