@@ -12,6 +12,7 @@
 
 #include "cli/replay/replay.h"
 #include "cli/ui/util.h"
+#include "common/hash_table.h"
 
 static const char *const plans[PLAN_WAYS][2] = {
 	[PLAN_REQUEST] = {"request", "the users' requests"},
@@ -80,9 +81,50 @@ static bool is_whole(const struct stream_job *j, const struct sim_outcome *o)
 	return !o->killed_by_us && !o->killed_by_user && (!strcmp(j->state, "COMPLETED") || !strcmp(j->state, "FAILED"));
 }
 
+static double run_s(const struct sim_outcome *o)
+{
+	return (double)(o->end_s - o->start_s);
+}
+
+/* Which jobs are judged: those that end by themselves. The estimate of an array must hold for its longest task, so of an array
+ * that task is judged. Returns NULL without memory. */
+static bool *judged_pick(const struct stream *s, const struct sim_outcome *o)
+{
+	bool *judged = calloc(s->n + 1, sizeof(*judged));
+	size_t *longest = calloc(s->n + 1, sizeof(*longest)); /* by number of the array */
+	struct hash_table arrays = {0};
+	int rv = judged && longest ? 0 : -1;
+
+	for (size_t i = (size_t)(MEASURE_WARM_UP * (double)s->n); rv == 0 && i < s->n; i++) {
+		uint32_t array = s->about[i].array_job, at, k;
+
+		judged[i] = is_whole(&s->about[i], &o[i]);
+		if (!array || !judged[i])
+			continue;
+		HASH_TABLE_FOR_EACH(&arrays, array, at, k)
+			if (s->about[longest[k]].array_job == array)
+				break;
+		if (k == HASH_TABLE_NONE) {
+			longest[arrays.n] = i;
+			rv = hash_table_add(&arrays, array, arrays.n);
+		} else if (run_s(&o[i]) > run_s(&o[longest[k]])) {
+			judged[longest[k]] = false;
+			longest[k] = i;
+		} else {
+			judged[i] = false;
+		}
+	}
+	hash_table_free(&arrays);
+	free(longest);
+	if (rv == 0)
+		return judged;
+	free(judged);
+	return NULL;
+}
+
 /* Jobs of one source, or of all with an estimate (SOURCES). */
-static int source_judge(const struct stream *s, const struct plan_estimate *e, const struct sim_outcome *o, unsigned source,
-			struct replay_source *out)
+static int source_judge(const struct stream *s, const struct plan_estimate *e, const struct sim_outcome *o, const bool *judged,
+			unsigned source, struct replay_source *out)
 {
 	size_t first = (size_t)(MEASURE_WARM_UP * (double)s->n);
 	double *error = calloc(2 * s->n + 1, sizeof(*error)), *width = error + s->n;
@@ -91,14 +133,14 @@ static int source_judge(const struct stream *s, const struct plan_estimate *e, c
 	if (!error)
 		return -1;
 	for (size_t i = first; i < s->n; i++) {
-		double run = (double)(o[i].end_s - o[i].start_s);
+		double run = run_s(&o[i]);
 
 		if (source == SOURCES ? e[i].source == SOURCE_NONE : e[i].source != source)
 			continue;
 		if (source != SOURCE_NONE)
 			width[out->jobs] = (double)e[i].hi_s / fmax(e[i].lo_s, 1); /* whole seconds */
 		out->jobs++;
-		if (source == SOURCE_NONE || !is_whole(&s->about[i], &o[i]))
+		if (source == SOURCE_NONE || !judged[i])
 			continue;
 		out->inside += run >= e[i].lo_s && run <= e[i].hi_s;
 		error[out->judged++] = fabs(e[i].mean_s - run) / run;
@@ -112,10 +154,12 @@ static int source_judge(const struct stream *s, const struct plan_estimate *e, c
 static int sources_judge(const struct stream *s, const struct plan_estimate *e, const struct sim_outcome *o, struct replay *out,
 			 struct errbuf *err)
 {
-	int rv = source_judge(s, e, o, SOURCES, &out->all);
+	bool *judged = judged_pick(s, o);
+	int rv = judged ? source_judge(s, e, o, judged, SOURCES, &out->all) : -1;
 
 	for (unsigned i = 0; i < SOURCES && rv == 0; i++)
-		rv = source_judge(s, e, o, i, &out->source[i]);
+		rv = source_judge(s, e, o, judged, i, &out->source[i]);
+	free(judged);
 	return rv < 0 ? err_set(err, "no memory for %zu jobs", s->n) : 0;
 }
 
