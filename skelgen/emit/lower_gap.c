@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compute before a call. The source has one figure where ranks and strata agree. Elsewhere skel.c.data has a record per
- * rank. Its values are scaled: the executions that a plan samples add up, by their weights, to the traced total.
+ * rank. Its values are scaled: the executions that a plan samples add up, by their weights, to the traced total. Where all
+ * executions run, each may have its own value.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -197,8 +197,8 @@ static void envelope_of(const struct trace_defs *d, uint32_t sym, bool wild, str
 			r->receive = mix(r->receive, (uint64_t)w.val[i]);
 }
 
-/* Request slots may change their names if no request persists: a persistent one is used in many pieces. A tracer numbers slots
- * from 0, so that each has a call of its own. */
+/* Number of request slots; 0 if a request persists, which is used in many pieces under its slot's number. Tracers give the lowest
+ * free slot, and calls with different slots are different symbols. So there are no more slots than symbols. */
 static uint32_t slots_count(const struct call_roles *r)
 {
 	int64_t n = 0;

@@ -22,7 +22,7 @@ struct call_role {
 	const int64_t *starts, *ends; /* requests that it starts again, and completes or frees */
 	uint32_t n_starts, n_ends;
 	uint64_t envelope;     /* of the receive that the call posts or makes persistent; 0: another call */
-	uint64_t receive;      /* the same for receives that can stand for each other */
+	uint64_t receive;      /* hash of the call and its values but the slot: equal receives can stand for each other */
 	uint64_t collective;   /* hash of the communicator on which it is collective; 0: none, or no others are in it */
 	int64_t weight;        /* of this rank; the weights of all that take part add up to 0 */
 	uint32_t counter;      /* of calls on this communicator: an index below n_counter */
@@ -35,7 +35,7 @@ struct call_roles {
 	uint32_t n_slot;        /* of requests; 0: requests persist, and an excerpt keeps their slots */
 	struct call_role *role; /* by symbol */
 	bool open_receives;     /* a cut may have receives open: rank_walk() tells them as epochs, and not as pairs */
-	bool any_slots;         /* they may be in other slots at each cut, if n_slot > 0 */
+	bool any_slots;         /* the open receives may be in other slots at each cut, if n_slot > 0 */
 	int64_t *value;         /* single slots of `ends` */
 };
 

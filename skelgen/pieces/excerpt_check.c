@@ -19,7 +19,8 @@ struct check {
 	uint64_t n;              /* calls that were the expected ones */
 	uint32_t piece, n_piece; /* that begins next; of all */
 	bool inside, failed;
-	/* By request slot, in the piece at hand: the slot of the excerpt and 1, and the other way round. 0: none yet. */
+	/* In the piece at hand. name: by slot of the run, the slot of the excerpt plus 1. slot: by slot of the excerpt, the slot of
+	 * the run plus 1. 0: none yet. */
 	uint32_t *name, *slot, cap_name, cap_slot;
 };
 

@@ -75,14 +75,19 @@ uint64_t open_receives_order(const struct open_receives *o)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t q = 0; q < o->n_queue; q++) {
-		uint64_t link[2] = {o->queue[q].envelope, 0};
+	/* By slots: a run may use a new envelope in each step, and never an old one again. */
+	for (uint32_t slot = 0; slot < o->cap; slot++) {
+		const struct open_link *last = &o->at[slot];
+		uint64_t link[2];
 
-		for (uint32_t at = o->queue[q].last; at > 0; at = o->at[at - 1].before) {
+		if (last->queue == 0 || last->after > 0)
+			continue;
+		link[0] = o->queue[last->queue - 1].envelope;
+		for (uint32_t at = slot + 1; at > 0; at = o->at[at - 1].before) {
 			link[1] = o->at[at - 1].call;
 			link[0] = XXH3_64bits(link, sizeof link);
 		}
-		sum += o->queue[q].last > 0 ? link[0] : 0;
+		sum += link[0];
 	}
 	return sum;
 }

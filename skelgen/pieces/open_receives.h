@@ -16,7 +16,7 @@
 struct open_receive {
 	int64_t slot;
 	uint64_t envelope; /* receives of one envelope get messages in the order in which they were posted */
-	uint64_t call;     /* the same for receives that can stand for each other */
+	uint64_t call;     /* the same for receives that can stand for each other: of the same call and values, but for the slot */
 };
 
 /* A receive between those of its envelope. Slots and queues are one more than their number; 0: none. */
@@ -45,7 +45,7 @@ int open_receives_add(struct open_receives *o, const struct open_receive *r);
 /* Returns whether the slot was an open receive. */
 bool open_receives_remove(struct open_receives *o, int64_t slot);
 /* The same exactly for alike open receives in the same order. Of receives that can stand for each other, the state is the same for
- * some other orders, too. Takes time for each open receive. */
+ * some other orders, too. Takes time for each slot. */
 uint64_t open_receives_order(const struct open_receives *o);
 /* The slots of the open receives: by envelopes in the order of their first use. slot: room for them, or NULL. Returns their number. */
 uint32_t open_receives_list(const struct open_receives *o, uint32_t *slot);

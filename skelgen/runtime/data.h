@@ -12,8 +12,8 @@
  *                cache and memory (doubles; the last six are the program's)
  *   gap record:  executions; strata, and in the upper half slots per stratum; mix; period, or 0; strata and slots of
  *                executions 0, period, 2 * period, ... (those that enter the loop around the call); then the gap of each
- *                slot of each stratum (double, ns), and those of the latter. The i-th execution of either kind that runs
- *                takes slot i modulo slots, on every rank
+ *                slot of each stratum (double, ns), and those of the latter. Each execution may be a stratum of
+ *                its own. The i-th execution of either kind that runs takes slot i modulo slots, on every rank
  *   varying:     runs, values per variant, variants; per run its end (execution number) and its variant; then the
  *                values of each variant
  *   windows:     loops; then per loop its number, windows, whether it drifts, traced iterations that the spikes were

@@ -9,13 +9,14 @@
 
 #define GAPS_MOST   (1u << 19) /* of all ranks and calls: 4 MiB in the skeleton. An excerpt has no more calls. */
 #define LEAST_SHARE 1e-5       /* of a rank's time: as for quantiles */
+#define LEAST_NS    1000       /* mean gap: who waits for whom is not decided by gaps that are shorter than a message takes */
 
-/* Strata of one execution each are a record, and strata that agree need none. */
+/* Where there are no more executions than strata, each has its own already. */
 static bool is_wanted(const struct skel_leaf_time *t, double wall_ns)
 {
 	bool differ = t->n_stratum > 1 || t->n_quantile > 1 || t->entry != NULL;
 
-	return differ && t->n > SKEL_STRATA && t->gap_ns >= LEAST_SHARE * wall_ns;
+	return differ && t->n > SKEL_STRATA && t->gap_ns >= LEAST_SHARE * wall_ns && t->gap_ns >= LEAST_NS * (double)t->made;
 }
 
 /* Calls `use` of all wanted records, until it returns not 0. */
