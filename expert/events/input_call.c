@@ -361,6 +361,7 @@ int input_collective(struct input *in, uint32_t rank, const struct input_call *c
 	p->v[4].i = g->is_root;
 	p->v[5].i = !g->starts_request;
 	p->v[6].i = g->bytes;
+	p->place = g->place;
 	p->wait = 7;
 	set_wait(p, c->enter_ns, c->leave_ns);
 	if (!g->starts_request)

@@ -22,6 +22,7 @@ struct input_sig {
 	uint32_t type;          /* of the structure */
 	uint32_t comm, size;    /* number over all ranks; members */
 	uint32_t comm_index;    /* of the rank's definitions */
+	uint32_t place;         /* of a scan: the rank's number in the communicator */
 	int64_t root, bytes, request;
 	int64_t window, file;   /* indexes of the rank's definitions */
 	int64_t target;         /* world rank */
@@ -45,6 +46,7 @@ struct pending {
 	uint8_t done_by;        /* the same of wait_function, behind which is wait_site */
 	uint32_t sym;           /* of the call */
 	uint32_t channel;       /* of a message, MSG_NONE: not known */
+	uint32_t place;         /* of a scan: the rank's number in the communicator */
 	uint64_t done_event;    /* the call that completed it */
 	struct engine_simple s;
 	union rules_value v[INPUT_VALUES];

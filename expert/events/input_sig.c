@@ -123,6 +123,9 @@ static void place_collective(struct input *in, uint32_t rank, struct input_sig *
 	else
 		s->root = (int64_t)member(d, s->comm_index, s->root);
 	s->is_root = s->root == (int64_t)rank;
+	s->place = 0;
+	while (s->type == in->type.scan && s->place < c->members.n && c->members.rank[s->place] != rank)
+		s->place++;
 }
 
 /* Ranks of the communicator to ranks of the world; kinds that cannot be told become others. */

@@ -75,6 +75,7 @@ struct replay_node *replay_node_of(struct replay *p, uint64_t a, uint64_t b, uin
 	x->side[0].ns = x->side[1].ns = 0;
 	x->back[0].ns = x->back[1].ns = 0;
 	x->is_large = x->is_synchronous = false;
+	x->scan = NULL;
 	x->left = parts;
 	x->next = *at;
 	*at = x;
@@ -91,30 +92,41 @@ static void node_leave(struct replay *p, struct replay_node *x)
 	for (at = bucket(p, x->key); *at != x; at = &(*at)->next)
 		;
 	*at = x->next;
+	scan_destroy(p, x->scan);
 	x->next = p->free_node;
 	p->free_node = x;
 	p->n_node--;
 }
 
+void replay_side_merge(const struct replay *p, struct replay_side *s, const struct replay_side *x)
+{
+	if (!s->n || !x->n) {
+		*s = x->n ? *x : *s;
+		return;
+	}
+	if (x->ns > s->ns) {
+		s->ns = x->ns;
+		s->rank = x->rank;
+	}
+	for (uint32_t c = 0; c < p->n_case; c++) {
+		s->at[c] = x->at[c] > s->at[c] ? x->at[c] : s->at[c];
+		s->early[c] = x->early[c] > s->early[c] ? x->early[c] : s->early[c];
+		s->sum[c] += x->sum[c];
+	}
+	s->n += x->n;
+}
+
 void replay_side_add(const struct replay *p, struct replay_side *s, uint32_t rank, uint64_t ns)
 {
 	const struct replay_rank *k = &p->rank[rank];
+	struct replay_side x = {.ns = ns, .rank = rank, .n = 1};
 
-	if (!s->n || ns > s->ns) {
-		s->ns = ns;
-		s->rank = rank;
+	for (uint32_t c = 0; c < p->n_case; c++) {
+		x.at[c] = k->at[c];
+		x.early[c] = k->early[c];
+		x.sum[c] = (double)k->at[c];
 	}
-	for (uint32_t c = 0; c < p->n_case && !s->n; c++) {
-		s->at[c] = k->at[c];
-		s->early[c] = k->early[c];
-		s->sum[c] = (double)k->at[c];
-	}
-	for (uint32_t c = 0; c < p->n_case && s->n; c++) {
-		s->at[c] = k->at[c] > s->at[c] ? k->at[c] : s->at[c];
-		s->early[c] = k->early[c] > s->early[c] ? k->early[c] : s->early[c];
-		s->sum[c] += (double)k->at[c];
-	}
-	s->n++;
+	replay_side_merge(p, s, &x);
 }
 
 static uint64_t rounded(double ns)
@@ -124,10 +136,13 @@ static uint64_t rounded(double ns)
 
 /* ---- the end of a call ---- */
 
-static const struct replay_side *needed(const struct replay_rank *k, const struct replay_part *x)
+static const struct replay_side *needed(const struct replay *p, const struct replay_rank *k,
+					const struct replay_part *x)
 {
 	const struct replay_side *s = &x->node->side[x->needs == RN_SECOND];
 
+	if (x->node->scan && x->done_event == k->event)
+		s = scan_needed(p, x, k->leave_ns);
 	return x->needs == RN_NOTHING || x->done_event != k->event || !s->n || s->ns > k->leave_ns ? NULL : s;
 }
 
@@ -155,7 +170,7 @@ static int gather(struct replay *p, uint32_t rank)
 
 	p->n_ending = 0;
 	for (uint32_t i = 0; i < k->n_part && k->due <= k->event; i++) {
-		const struct replay_side *s = needed(k, &k->part[i]);
+		const struct replay_side *s = needed(p, k, &k->part[i]);
 
 		if (!s)
 			continue;
@@ -177,6 +192,8 @@ static uint64_t case_end(const struct replay *p, uint32_t rank, uint32_t c)
 		uint8_t remedy = c && x->problems >> p->problem[c] & 1 ? p->remedy[c] : RR_NONE;
 		uint64_t other;
 
+		if (remedy == RR_BALANCE && x->part->node->scan)
+			continue; /* its rank is moved when all have come */
 		if (remedy == RR_BALANCE)
 			return rounded(x->side->sum[c] / x->side->n);
 		other = remedy == RR_EARLIER ? x->side->early[c] : x->side->at[c];
@@ -276,6 +293,7 @@ static int end_call(struct replay *p, uint32_t rank)
 		uint64_t end = case_end(p, rank, c);
 		uint64_t most = end + beyond - (end < k->at[c] ? end : k->at[c]); /* all of the call */
 
+		k->waited[c] = end > k->at[c] ? k->event + 1 : k->waited[c];
 		k->end[c] = end + beyond - taken(p, rank, c, marked, most);
 		k->early[c] = got ? k->end[c] : k->early[c];
 	}
@@ -410,7 +428,9 @@ static int on_collective(struct replay *p, const struct input_types *t, uint32_t
 {
 	bool rooted = x->type == t->to_one || x->type == t->from_one, is_root = x->v[4].i;
 	uint64_t a = KEY_COLLECTIVE | (uint64_t)x->type << 32 | (uint32_t)x->v[0].i, b = (uint64_t)x->v[1].i;
+	struct replay_rank *k = &p->rank[rank];
 	uint8_t needs = RN_SECOND;
+	struct replay_node *node;
 
 	if (x->type == t->fence || x->type == t->file_coll)
 		b ^= (uint64_t)x->v[9].i * 0x9e3779b97f4a7c15ull;
@@ -418,7 +438,13 @@ static int on_collective(struct replay *p, const struct input_types *t, uint32_t
 		needs = is_root ? RN_SECOND : RN_NOTHING;
 	else if (x->type == t->from_one)
 		needs = is_root ? RN_NOTHING : RN_FIRST;
-	return replay_part_add(p, rank, x, replay_node_of(p, a, b, (uint32_t)x->v[2].i), !(rooted && is_root), needs);
+	node = replay_node_of(p, a, b, (uint32_t)x->v[2].i);
+	if (replay_part_add(p, rank, x, node, !(rooted && is_root), needs) < 0)
+		return -1;
+	if (x->type != t->scan || !node)
+		return 0;
+	k->part[k->n_part - 1].place = x->place;
+	return scan_come(p, rank, &k->part[k->n_part - 1], (uint32_t)x->v[2].i);
 }
 
 static int on_neighbour(struct replay *p, uint32_t rank, const struct pending *x, bool gives)
@@ -551,6 +577,7 @@ static void close_all(struct replay *p)
 			struct replay_node *x = p->slot[i];
 
 			p->slot[i] = x->next;
+			scan_destroy(p, x->scan);
 			free(x);
 		}
 	while (p->free_node) {

@@ -28,6 +28,7 @@ struct replay_node {
 	struct replay_side side[2];         /* of senders and roots; of the others */
 	struct replay_back back[2];         /* of a message: its sender, its receiver */
 	bool is_large, is_synchronous;      /* as it was sent */
+	struct replay_scan *scan;           /* NULL: it is no scan */
 };
 
 enum replay_needs { RN_NOTHING, RN_FIRST, RN_SECOND };
@@ -36,6 +37,7 @@ enum replay_needs { RN_NOTHING, RN_FIRST, RN_SECOND };
 struct replay_part {
 	struct replay_node *node;
 	uint64_t event, done_event;
+	uint32_t place;                     /* of a scan: the rank's number in the communicator */
 	uint8_t needs;                      /* enum replay_needs */
 	bool is_outside;                    /* of a message: the rank computes before done_event */
 };
@@ -61,6 +63,8 @@ struct replay_rank {
 	uint64_t at[REPLAY_CASES], end[REPLAY_CASES]; /* when it entered, when the one before ended */
 	uint64_t early[REPLAY_CASES];       /* when the last one ended that others had to do with */
 	uint64_t credit[REPLAY_CASES];      /* time still to be taken away */
+	uint64_t waited[REPLAY_CASES];      /* the last call in which it waited for others, + 1; 0: none */
+	int64_t moved[REPLAY_CASES];        /* sum of its moves to the mean times of scans */
 	double factor;                      /* of its computation, where that is levelled */
 	struct replay_part *part;
 	uint32_t n_part, cap_part;
@@ -86,7 +90,7 @@ struct replay {
 	uint8_t remedy[REPLAY_CASES];
 	uint32_t past;                      /* entries of a ring, a power of two */
 	struct replay_node **slot, *free_node;
-	uint32_t n_slot, n_node;
+	uint32_t n_slot, n_node, n_place;   /* n_place: of the ranks of all scans under way */
 	uint64_t *sent, *posted;            /* by channel */
 	uint32_t n_channel;
 	struct replay_cause *cause;
@@ -105,8 +109,18 @@ struct replay {
 struct replay_node *replay_node_of(struct replay *p, uint64_t a, uint64_t b, uint32_t parts);
 /* One more on a side: the rank came, as it was at ns. */
 void replay_side_add(const struct replay *p, struct replay_side *s, uint32_t rank, uint64_t ns);
+/* Adds the ranks of x to s. */
+void replay_side_merge(const struct replay *p, struct replay_side *s, const struct replay_side *x);
 /* The call that x is of has a part in the node, on the side `gives`. -1 without memory. */
 int replay_part_add(struct replay *p, uint32_t rank, const struct pending *x, struct replay_node *node, int gives, uint8_t needs);
+
+/* ---- replay_scan.c ---- */
+/* The rank of the part has come to a scan of so many ranks. -1 without memory. */
+int scan_come(struct replay *p, uint32_t rank, const struct replay_part *x, uint32_t n);
+/* Whom a rank waited for in the scan, if it left it then. The result is valid until the next call for this scan. */
+const struct replay_side *scan_needed(const struct replay *p, const struct replay_part *x, uint64_t leave_ns);
+/* NULL is allowed. */
+void scan_destroy(struct replay *p, struct replay_scan *s);
 
 /* ---- replay_window.c ---- */
 struct replay_windows *windows_create(uint32_t ranks);

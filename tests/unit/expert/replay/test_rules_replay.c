@@ -158,6 +158,143 @@ static void test_level(void **state)
 	end(&u, s);
 }
 
+/* One pass. A rank leaves when all lower ranks have come: the library passes the sums on from rank to rank. */
+static void scan_pass(struct syn *s, const char *fn, const uint64_t *work, uint64_t *now)
+{
+	static const int64_t one[] = {0};
+	uint64_t last = 0;
+
+	for (uint32_t r = 0; r < 4; r++) {
+		uint64_t come = now[r] + work[r];
+
+		last = come > last ? come : last;
+		now[r] = last;
+		if (!strcmp(fn, "MPI_Iscan") || !strcmp(fn, "MPI_Iexscan")) {
+			call_at(s, r, fn, 7, come, come, SYN(.count = 1, .req = 0));
+			call_at(s, r, "MPI_Wait", 8, come, last, SYN(.reqs = one, .n_reqs = 1));
+		} else {
+			call_at(s, r, fn, 7, come, last, SYN(.count = 1));
+		}
+	}
+}
+
+/* Ranks are late in turn and run ahead of each other. Work: 300 for one rank, 100 for the others, in eight passes.
+ * The ranks end at 1200, 1400, 1600 and 1800. With 150 for each rank and pass, all would end at 8 * 150. */
+static void test_scan_in_turn(void **state)
+{
+	static const char *const fn[] = {"MPI_Scan", "MPI_Exscan", "MPI_Iscan", "MPI_Iexscan"};
+
+	(void)state;
+	for (size_t f = 0; f < sizeof(fn) / sizeof(*fn); f++) {
+		struct syn *s = begin(4);
+		uint64_t now[4] = {0};
+		struct run u;
+
+		for (uint32_t pass = 0; pass < 8; pass++)
+			scan_pass(s, fn[f], (uint64_t[]){pass % 4 == 0 ? 300 : 100, pass % 4 == 1 ? 300 : 100,
+							 pass % 4 == 2 ? 300 : 100, pass % 4 == 3 ? 300 : 100}, now);
+		assert_int_equal(now[3], 1800);
+		run(&u, s);
+		assert_in_range(problem(&u, "delay-before-scan")->gain_ns, 599900, 600100);
+		end(&u, s);
+	}
+}
+
+/* Always the same rank is late, by 400: for each rank 100 more is as much work. */
+static void test_scan_first(void **state)
+{
+	struct syn *s = begin(4);
+	uint64_t now[4] = {0};
+	struct run u;
+
+	(void)state;
+	for (uint32_t pass = 0; pass < 8; pass++)
+		scan_pass(s, "MPI_Scan", (uint64_t[]){500, 100, 100, 100}, now);
+	run(&u, s);
+	assert_in_range(problem(&u, "delay-before-scan")->gain_ns, 8 * 300000 - 100, 8 * 300000 + 100);
+	end(&u, s);
+}
+
+/* The order is that of the communicator: rank 1 waits for rank 2, which is before it, and not for rank 0. */
+static void test_scan_order(void **state)
+{
+	static const uint32_t order[] = {2, 1, 0};
+	struct syn *s = begin(3);
+	int64_t comm = 0;
+	struct run u;
+
+	(void)state;
+	for (uint32_t r = 0; r < 3; r++)
+		comm = syn_comm(s, r, order, 3);
+	call(s, 2, "MPI_Scan", 500, 501, SYN(.comm = comm, .count = 1));
+	call(s, 1, "MPI_Scan", 100, 502, SYN(.comm = comm, .count = 1));
+	call(s, 0, "MPI_Scan", 900, 901, SYN(.comm = comm, .count = 1));
+	run(&u, s);
+	expect_causes(&u, "delay-before-scan", "2 computes MPI_Scan 400\n");
+	/* All come at 500. Rank 1 takes 2 more. */
+	expect_gain(&u, "delay-before-scan", 399);
+	end(&u, s);
+}
+
+/* A library in which all ranks of a scan wait for all others. */
+static void test_scan_of_all(void **state)
+{
+	struct syn *s = begin(3);
+	struct run u;
+
+	(void)state;
+	for (uint32_t r = 0; r < 3; r++)
+		call(s, r, "MPI_Scan", r == 2 ? 901 : 100, 902, SYN(.count = 1));
+	run(&u, s);
+	expect_causes(&u, "delay-before-scan", "2 computes MPI_Scan 1602\n");
+	expect_gain(&u, "delay-before-scan", 534); /* all come at 367 */
+	end(&u, s);
+}
+
+/* What ranks compute between a scan and its wait moves with the scan: both begin it at 300 and wait from 400 on. */
+static void test_scan_overlap(void **state)
+{
+	static const int64_t one[] = {0};
+	struct syn *s = begin(2);
+	struct run u;
+
+	(void)state;
+	call(s, 0, "MPI_Iscan", 500, 500, SYN(.count = 1, .req = 0));
+	call(s, 0, "MPI_Wait", 600, 601, SYN(.reqs = one, .n_reqs = 1));
+	call(s, 1, "MPI_Iscan", 100, 100, SYN(.count = 1, .req = 0));
+	call(s, 1, "MPI_Wait", 200, 501, SYN(.reqs = one, .n_reqs = 1));
+	run(&u, s);
+	expect_gain(&u, "delay-before-scan", 200);
+	end(&u, s);
+}
+
+/* The order is 3, 0, 1, 2. Ranks come at 450 in the mean, rank 0 at 600. Rank 0 has waited for a message before rank 2
+ * comes. A rank 0 that comes at 450 waits for this message as well, and is at the barrier at 1000 as before. */
+static void test_scan_then_wait(void **state)
+{
+	static const uint32_t order[] = {3, 0, 1, 2};
+	struct syn *s = begin(4);
+	int64_t comm = 0;
+	struct run u;
+
+	(void)state;
+	for (uint32_t r = 0; r < 4; r++)
+		comm = syn_comm(s, r, order, 4);
+	call(s, 3, "MPI_Scan", 450, 451, SYN(.comm = comm, .count = 1));
+	call(s, 0, "MPI_Scan", 600, 601, SYN(.comm = comm, .count = 1));
+	call(s, 1, "MPI_Scan", 90, 602, SYN(.comm = comm, .count = 1));
+	call(s, 2, "MPI_Scan", 660, 661, SYN(.comm = comm, .count = 1));
+	call(s, 3, "MPI_Send", 650, 651, SYN(.dst = 0, .tag = 3));
+	call(s, 0, "MPI_Recv", 610, 652, SYN(.src = 3, .tag = 3));
+	call(s, 0, "MPI_Send", 655, 656, SYN(.dst = 2, .tag = 4));
+	for (uint32_t r = 0; r < 4; r++)
+		call(s, r, "MPI_Barrier", r ? 800 : 1000, 1001, SYN(0));
+	run(&u, s);
+	expect_causes(&u, "delay-before-scan", "0 computes MPI_Scan 510\n");
+	expect_gain(&u, "delay-before-scan", 0);
+	end(&u, s);
+}
+
 /* A receiver that computes while a large message is under way: the sender is held up first by the receive that comes late, then
  * by that. Were the message to go on, the sender would be 300 earlier at the barrier, where it then waits for the other one. */
 static void test_progress(void **state)
@@ -328,6 +465,8 @@ int main(void)
 	    cmocka_unit_test(test_two), cmocka_unit_test(test_probe),		 cmocka_unit_test(test_chain), cmocka_unit_test(test_waitall),
 	    cmocka_unit_test(test_late_receive), cmocka_unit_test(test_level), cmocka_unit_test(test_progress), cmocka_unit_test(test_lock),
 	    cmocka_unit_test(test_lock_queue),	    cmocka_unit_test(test_lock_late), cmocka_unit_test(test_epochs),
+	    cmocka_unit_test(test_scan_in_turn), cmocka_unit_test(test_scan_first), cmocka_unit_test(test_scan_order),
+	    cmocka_unit_test(test_scan_of_all), cmocka_unit_test(test_scan_overlap), cmocka_unit_test(test_scan_then_wait),
 	    cmocka_unit_test(test_random),
 	};
 
