@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The program's call of a library function: see caller.h. */
+#include <errno.h>
 #include <link.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "common/arch/arch.h"
 #include "spank/tracer/caller.h"
@@ -13,6 +15,7 @@
 #define PARTS_MAX 8u    /* segments of the program; linkers make four or five */
 #define LIBRARIES_MAX 256u /* MPI libraries load some 60 */
 #define JUMP_BYTES 64u  /* a function that only passes its arguments on is shorter */
+#define PAGE_BYTES 4096u /* what is mapped or not as a whole */
 
 struct part {
 	uint64_t lo, hi;
@@ -137,6 +140,15 @@ static struct part library_of(uint64_t pc)
 	return (struct part){0};
 }
 
+/*
+ * Can the 8 bytes be read? The kernel reads a signal mask there before it rejects -1 (EFAULT, EINVAL). A program's
+ * seccomp filter may kill it for process_vm_readv. Filters allow this call: the C library makes it for each new thread.
+ */
+static bool is_readable(uint64_t at)
+{
+	return arch_syscall(SYS_rt_sigprocmask, -1, (long)at, 0, 8) == -EINVAL;
+}
+
 /* Frames of code with AddressSanitizer have parts that only their owners may read. */
 __attribute__((no_sanitize("address"))) uint64_t caller_find(uint64_t pc, uint64_t sp, uint64_t stack_hi)
 {
@@ -146,8 +158,12 @@ __attribute__((no_sanitize("address"))) uint64_t caller_find(uint64_t pc, uint64
 	if (is_within(code, pc, 1) || sp % 8)
 		return 0;
 	for (uint64_t i = 0; i < WORDS_MAX && sp + 8 <= stack_hi; i++, sp += 8) {
-		uint64_t word = *(const volatile uint64_t *)(uintptr_t)sp, to = called(word);
+		uint64_t word, to;
 
+		if ((!i || sp % PAGE_BYTES == 0) && !is_readable(sp))
+			break; /* a fiber's stack ends before that of its thread */
+		word = *(const volatile uint64_t *)(uintptr_t)sp;
+		to = called(word);
 		if (to && is_within(in, to, 1))
 			return word;
 		if (to && !first)

@@ -6,7 +6,7 @@
  * searched for return addresses of calls that leave the program. Such a call is by a stub of the procedure linkage
  * table, by a slot of the global offset table, or by a register. The innermost call into the library of the interrupted
  * code is taken. If there is none, the innermost call is taken. Old words in the frames of the library can look like a
- * call.
+ * call: the line that is told is then wrong.
  */
 #ifndef PRECEDENT_SPANK_TRACER_CALLER_H
 #define PRECEDENT_SPANK_TRACER_CALLER_H
@@ -20,7 +20,7 @@ void caller_begin(void);
  * pc, sp: of the interrupted code
  * stack_hi: end of its stack
  *
- * Reads memory alone, as signal handlers may.
+ * Fit for signal handlers. Reads the stack up to the first page that cannot be read: that of a fiber has another end.
  */
 uint64_t caller_find(uint64_t pc, uint64_t sp, uint64_t stack_hi);
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <ucontext.h>
 #include <cmocka.h>
@@ -117,6 +118,39 @@ static void test_any_word(void **state)
 	assert_int_equal(caller_find(0, sp + 4, sp + sizeof(word)), 0);
 }
 
+#define PAGE 4096u
+
+/* A fiber's stack may end before that of its thread does: the program maps nothing there, or forbids to read it. */
+static void test_fiber(void **state)
+{
+	char *stack = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t sp = (uintptr_t)stack + PAGE - 64, hi = sp + 3 * PAGE;
+	uint64_t at = (uintptr_t)__executable_start, found;
+
+	(void)state;
+	assert_ptr_not_equal(stack, MAP_FAILED);
+	caller_begin();
+	/* Some address behind a call out of the program. */
+	for (; at < (uintptr_t)etext && !caller_find((uintptr_t)&malloc, (uintptr_t)&at, (uintptr_t)(&at + 1)); at++)
+		;
+	assert_true(at < (uintptr_t)etext);
+	memcpy(stack + 2 * PAGE - 8, &at, sizeof(at));
+	for (int way = 0; way < 2; way++) {
+		char *hole = stack + 2 * PAGE;
+
+		assert_int_equal(way ? munmap(hole, PAGE) : mprotect(hole, PAGE, PROT_NONE), 0);
+		found = caller_find((uintptr_t)&malloc, sp, hi); /* in the second page */
+		assert_int_equal(found, at);
+		found = caller_find((uintptr_t)&malloc, (uintptr_t)hole, hi);
+		assert_int_equal(found, 0);
+		memset(stack + PAGE, 0, PAGE);
+		found = caller_find((uintptr_t)&malloc, sp, hi);
+		assert_int_equal(found, 0);
+		memcpy(stack + 2 * PAGE - 8, &at, sizeof(at));
+	}
+	munmap(stack, 4 * PAGE);
+}
+
 #endif
 
 int main(void)
@@ -125,6 +159,7 @@ int main(void)
 #if ARCH_SAMPLES
 		cmocka_unit_test(test_calls_are_found),
 		cmocka_unit_test(test_any_word),
+		cmocka_unit_test(test_fiber),
 #endif
 	};
 
