@@ -492,8 +492,8 @@ static bool is_open(const struct model *m)
 	return m->n_graphs > 1 && (m->n_unknown || m->random);
 }
 
-/* What looks like a procedure may be a loop whose ways alternate: where something is left open, fewer callers are taken
- * for callers, and last none. */
+/* What looks like a procedure may be a loop whose ways alternate. Where a model with procedures leaves something open,
+ * each caller must have one place of return, and where that does, there are no procedures. */
 static struct model *learn(const struct journal *j, uint32_t without, bool procedures, struct errbuf *err)
 {
 	struct model *m = learn_with(j, without, procedures ? BRANCHING : NO_PROCEDURES, err), *other;

@@ -21,7 +21,7 @@
 #define REGION_MAX   512 /* nodes */
 #define EXITS_MAX    32	 /* candidates for the last node of one entry */
 #define SEEN_ENOUGH  3	 /* calls of each caller that are proof without equal variables */
-#define WAYS_MAX     64	 /* of all callers of a candidate, which are compared with each other */
+#define WAYS_MAX     64	 /* of all callers of a candidate where a caller branches: all are compared */
 
 struct region {
 	uint32_t entry, exit, n;
@@ -92,7 +92,7 @@ static int pairing_note(struct pairing *p, uint32_t caller, uint32_t back, bool 
 	if (at == MAP_NONE || way == MAP_NONE || ARRAY_ROOM_ZEROED(p->calls, p->cap, p->callers.n) != 0)
 		return -1;
 	p->calls[at]++;
-	return p->ways.n <= (branching ? WAYS_MAX : p->callers.n);
+	return p->ways.n <= p->callers.n || (branching && p->ways.n <= WAYS_MAX);
 }
 
 static void note_changes(const struct journal *j, const struct journal_run *run, uint32_t a, uint32_t b, uint8_t *changed)
@@ -139,11 +139,22 @@ static uint32_t count_ways(const struct pairing *p, uint32_t caller, uint32_t ot
 	return n;
 }
 
-/* Do any two callers return to the same places or to none in common, and some to none in common? */
+/* Each caller has one place of return. Do they differ? */
+static bool places_differ(const struct pairing *p)
+{
+	for (uint32_t i = 1; i < p->ways.n; i++)
+		if ((uint32_t)p->ways.key[i] != (uint32_t)p->ways.key[0])
+			return true;
+	return false;
+}
+
+/* False if two callers share some places of return but not all, or if all callers share all places. */
 static bool ways_are_parted(const struct pairing *p)
 {
 	bool parted = false;
 
+	if (p->ways.n == p->callers.n)
+		return places_differ(p);
 	for (uint32_t a = 0; a < p->callers.n; a++)
 		for (uint32_t b = 0; b < p->callers.n; b++) {
 			uint32_t common, n = count_ways(p, (uint32_t)p->callers.key[a], (uint32_t)p->callers.key[b], &common);

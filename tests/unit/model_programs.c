@@ -274,6 +274,24 @@ static void calls_nested(struct tape *t, const double *in)
 }
 const struct program program_calls_nested = {"calls_nested", calls_nested, 2, 2, {"N", "neighbours"}, {"halos", "size"}};
 
+/* So many calls in a row, each between points of its own. */
+static void many_calls(struct tape *t, const double *in)
+{
+	tape_pass(t, "start");
+	for (int i = 0; i < in[0]; i++) {
+		for (int k = 0; k < in[2]; k++) {
+			char place[32];
+
+			snprintf(place, sizeof(place), "place%d", k);
+			tape_pass(t, place);
+			exchange(t, in);
+		}
+		tape_pass(t, "last");
+	}
+	tape_pass(t, "end");
+}
+const struct program program_many_calls = {"many_calls", many_calls, 3, 0, {"N", "neighbours", "calls"}, {NULL}};
+
 static void every(struct tape *t, const double *in)
 {
 	for (int i = 1; i <= in[0]; i++) {

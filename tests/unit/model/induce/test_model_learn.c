@@ -156,6 +156,28 @@ static void test_callers_that_branch(void **state)
 	journal_destroy(j);
 }
 
+/* Many places of a program call a procedure, each with one place of return. */
+static void check_many_callers(double n)
+{
+	const double in[][IN] = {{2, 3, n}, {4, 5, n}, {8, 2, n}, {5, 9, n}}, at[IN] = {3, 4, n};
+	struct journal *j = program_journal(&program_many_calls);
+	struct model *m = learn(&program_many_calls, j, in, N(in));
+	struct errbuf err = {""};
+
+	assert_int_equal(m->n_graphs, 2);
+	if (program_compare(&program_many_calls, j, m, at, 1e-9, &err) < 0)
+		fail_msg("%g callers: %s", n, err.text);
+	model_destroy(m);
+	journal_destroy(j);
+}
+
+static void test_many_callers(void **state)
+{
+	(void)state;
+	check_many_callers(65);
+	check_many_callers(200);
+}
+
 struct lag {
 	double y, worst;
 	const struct tape *t;
@@ -536,6 +558,7 @@ int main(void)
 	    cmocka_unit_test(test_ranks),
 	    cmocka_unit_test(test_procedures),
 	    cmocka_unit_test(test_callers_that_branch),
+	    cmocka_unit_test(test_many_callers),
 	    cmocka_unit_test(test_euler),
 	    cmocka_unit_test(test_unknown_variable),
 	    cmocka_unit_test(test_chance),
