@@ -99,18 +99,32 @@ static void wait_for_unlock(struct ending *e, uint32_t r, uint32_t scope, const 
 
 /* ---- epochs ---- */
 
-/* Returns a place that nobody reads if memory ran out. */
+static uint64_t epoch_hash(uint32_t scope, uint32_t origin, uint32_t target)
+{
+	return (((uint64_t)origin << 32 | target) * 0x9e3779b97f4a7c15ull + scope) * 0x9e3779b97f4a7c15ull;
+}
+
+/* NULL if the pair has had no epoch. */
+static struct ending_epoch *epoch_find(const struct ending_own *o, uint32_t scope, uint32_t origin, uint32_t target)
+{
+	uint32_t at, i;
+
+	HASH_TABLE_FOR_EACH(&o->known_epoch, epoch_hash(scope, origin, target), at, i)
+		if (o->epoch[i].scope == scope && o->epoch[i].origin == origin && o->epoch[i].target == target)
+			return &o->epoch[i];
+	return NULL;
+}
+
+/* Adds the pair if it is new. Returns a place that nobody reads if memory ran out. */
 static struct ending_epoch *epoch_at(struct ending_own *o, uint32_t scope, uint32_t origin, uint32_t target)
 {
 	static struct ending_epoch nothing;
-	uint64_t hash = (((uint64_t)origin << 32 | target) * 0x9e3779b97f4a7c15ull + scope) * 0x9e3779b97f4a7c15ull;
-	uint32_t at, i;
+	struct ending_epoch *known = epoch_find(o, scope, origin, target);
 
-	HASH_TABLE_FOR_EACH(&o->known_epoch, hash, at, i)
-		if (o->epoch[i].scope == scope && o->epoch[i].origin == origin && o->epoch[i].target == target)
-			return &o->epoch[i];
+	if (known)
+		return known;
 	if (ARRAY_ROOM(o->epoch, o->cap_epoch, o->n_epoch + 1) != 0 ||
-	    hash_table_add(&o->known_epoch, hash, o->n_epoch) != 0) {
+	    hash_table_add(&o->known_epoch, epoch_hash(scope, origin, target), o->n_epoch) != 0) {
 		o->no_memory = true;
 		nothing = (struct ending_epoch){0};
 		return &nothing;
@@ -210,13 +224,15 @@ void ending_follow_window(struct ending *e, uint32_t rank, uint32_t symbol)
 }
 
 /* Has the other rank not done yet what the rank needs? begun: epochs that the call itself begins. */
-static bool lacks(struct ending *e, uint32_t r, uint32_t scope, uint32_t other, uint8_t need, uint64_t begun)
+static bool lacks(const struct ending *e, uint32_t r, uint32_t scope, uint32_t other, uint8_t need, uint64_t begun)
 {
-	struct ending_own *o = e->own;
+	const struct ending_own *o = e->own;
 	bool access = need == NEED_POST;
 	const struct ending_epoch *x =
-	    epoch_at(o, o->state[r].scope[scope], access ? r : other, access ? other : r);
+	    epoch_find(o, o->state[r].scope[scope], access ? r : other, access ? other : r);
 
+	if (!x)
+		return access && begun;
 	return access ? x->posted < x->started + begun : x->completed < x->posted;
 }
 
