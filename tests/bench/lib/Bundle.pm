@@ -6,7 +6,7 @@ package Bundle;
 use strict;
 use warnings;
 use Bench qw(top);
-use Cwd qw(abs_path);
+use Cwd qw(abs_path getcwd);
 use Digest::MD5;
 use Exporter 'import';
 use File::Basename qw(dirname);
@@ -84,16 +84,18 @@ sub bundle_make {
 	return;
 }
 
-# Files that a command and its children open or execute, by all names that they use. Files below /dev,
-# /proc, /run, /sys and /tmp do not count.
+# Files that a command and its children open or execute, by all names that they use. strace tells the directory of a relative
+# name (AT_FDCWD</DIR>, "NAME"), but not in calls such as execve: there it is taken to be the present one. Files below /dev, /proc,
+# /run, /sys and /tmp do not count.
 sub files_opened {
 	my (@command) = @_;
 	my $log = File::Temp->new;
-	system('strace', '-f', '--seccomp-bpf', '-qq', '-z', '-s', 4096, '-e', 'trace=%file', '-o', $log->filename, @command) == 0
+	system('strace', '-f', '--seccomp-bpf', '-qq', '-z', '-y', '-s', 4096, '-e', 'trace=%file', '-o', $log->filename, @command) == 0
 		or die "strace @command: failed\n";
-	my %file;
+	my ($here, %file) = (getcwd());
 	while (<$log>) {
 		$file{$_} = 1 for /"(\/[^"]+)"/g;
+		$file{($1 // $here) . "/$2"} = 1 while m{(?:<((?:/[^/">]+)*)/?>, |^\d+ +\w+\()"([^"/][^"]*)"}g;
 	}
 	return grep { !m{^/(?:dev|proc|run|sys|tmp)/} && -f } abs_path($command[0]) // (), sort keys %file;
 }
