@@ -479,9 +479,7 @@ static bool is_posix_shell(const char *line, size_t len)
 	static const char *const shells[] = {"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"};
 	char copy[256], *save = NULL, *word;
 
-	if (len < 2 || line[0] != '#' || line[1] != '!')
-		return false;
-	if (len >= sizeof(copy))
+	if (len < 2 || line[0] != '#' || line[1] != '!' || len >= sizeof(copy))
 		return false;
 	memcpy(copy, line + 2, len - 2);
 	copy[len - 2] = '\0';
@@ -717,6 +715,23 @@ static void write_kin(struct hasher *h, const char *fingerprint, const struct id
 	write_key(h->id->kin, f);
 }
 
+static void hash_arguments(struct hasher *h, const struct identity_input *in)
+{
+	size_t total = 0;
+
+	hash_number(h, in->n_args);
+	for (size_t i = 0; i < in->n_args; i++) {
+		const char *arg = in->args[i] ? in->args[i] : ""; /* Slurm's protocol has strings that are NULL */
+		size_t len = strlen(arg);
+
+		total += len;
+		if (total > IDENTITY_NORMALISE_MAX)
+			hash_both(h, arg, len); /* without a search for numbers */
+		else
+			hash_text(h, arg, len, true);
+	}
+}
+
 static void compute_identity(struct identity_room *room, struct hasher *h, const struct identity_input *in, struct identity *out)
 {
 	static const char version[] = "precedent-identity-1";
@@ -734,12 +749,7 @@ static void compute_identity(struct identity_room *room, struct hasher *h, const
 	hash_both(h, version, sizeof(version));
 	hash_number(h, in->uid);
 	hash_layout(&h->exact, &in->layout);
-	hash_number(h, in->n_args);
-	for (size_t i = 0; i < in->n_args; i++) {
-		const char *arg = in->args[i] ? in->args[i] : ""; /* Slurm's protocol has strings that are NULL */
-
-		hash_text(h, arg, strlen(arg), true);
-	}
+	hash_arguments(h, in);
 	hash_script_kept(room, h, in->script ? in->script : "");
 	hash_number(h, 0); /* marks the end of the script's lines */
 	write_text(h);

@@ -7,8 +7,9 @@
  *
  * Scripts are normalised before hashing: #SBATCH lines, comments, blank lines and trailing blanks are removed. The
  * shebang, here-documents and strings that span lines are kept. Time is linear in the script and bounded. A script
- * above IDENTITY_NORMALISE_MAX, or for another shell, is hashed unchanged but for its #SBATCH head. Names that a
- * workflow tool made up are left out (common/made_up.h): from the exact key only if there is a fingerprint.
+ * above IDENTITY_NORMALISE_MAX, or for another shell, is hashed unchanged but for its #SBATCH head. Arguments above
+ * IDENTITY_NORMALISE_MAX in total are hashed unchanged from the one that exceeds it. Names that a workflow tool made
+ * up are left out (common/made_up.h): from the exact key only if there is a fingerprint.
  */
 #ifndef PRECEDENT_COMMON_IDENTITY_H
 #define PRECEDENT_COMMON_IDENTITY_H

@@ -32,6 +32,7 @@ static size_t name_at(const char *text, size_t len)
 	return n;
 }
 
+/* Reads no further than a UUID is long: made_up_word asks at words that follow one another in one long name. */
 static size_t uuid_at(const char *text, size_t len)
 {
 	static const unsigned char parts[] = {8, 4, 4, 4, 12};
@@ -40,11 +41,11 @@ static size_t uuid_at(const char *text, size_t len)
 	for (size_t i = 0; i < sizeof(parts); i++) {
 		if (i && (n == len || text[n++] != '-'))
 			return 0;
-		if (name_at(text + n, len - n) != parts[i] || hex_at(text + n, len - n) != parts[i])
+		if (len - n < parts[i] || hex_at(text + n, parts[i]) != parts[i])
 			return 0;
 		n += parts[i];
 	}
-	return n;
+	return n == len || !in_name(text[n]) ? n : 0;
 }
 
 static bool has_letter(const char *text, size_t len)

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "common/identity.h"
+#include "common/made_up.h"
 
 #define FP1 "v1:00112233445566778899aabbccddeeff:4"
 #define FP2 "v1:00112233445566778899aabbccddeefe:4"
@@ -508,6 +510,56 @@ static void test_large(void **state)
 	free(b);
 }
 
+/* Numbers in arguments stand apart from the text within the bound, and count as text beyond it. */
+static void test_long_arguments(void **state)
+{
+	size_t size = IDENTITY_NORMALISE_MAX;
+	char *pad = malloc(size + 1), *a[] = {"-n1", pad, "-n1"}, *b[] = {"-n2", pad, "-n1"}, *c[] = {"-n1", pad, "-n2"};
+	struct identity_input in[3] = {base(SH "srun ./a\n"), base(SH "srun ./a\n"), base(SH "srun ./a\n")};
+
+	(void)state;
+	assert_non_null(pad);
+	memset(pad, 'x', size);
+	in[0].args = a;
+	in[1].args = b;
+	in[2].args = c;
+	for (size_t over = 0; over < 2; over++) {
+		pad[size - 6 + over] = '\0'; /* with all the others the bound, and one byte more */
+		in[0].n_args = in[1].n_args = in[2].n_args = 3;
+		assert_string_equal(of(&in[0]).family, of(&in[1]).family);
+		assert_int_equal(of(&in[0]).n_vars, IDENTITY_OWN_VARS + 2 - over);
+		assert_int_equal(!strcmp(of(&in[0]).family, of(&in[2]).family), !over);
+		assert_string_not_equal(of(&in[0]).key, of(&in[1]).key);
+		assert_string_not_equal(of(&in[0]).key, of(&in[2]).key);
+		pad[size - 6 + over] = 'x';
+	}
+	free(pad);
+}
+
+/* One name of many words, and parts of UUIDs. Work that grows with the square of the length takes a minute here. */
+static void test_long_names(void **state)
+{
+	static const char *const words[] = {"12345678_", "12345678-", "12345678-1234_", "12345678-1234-1234-1234-12345678901_"};
+	static const size_t found[] = {1, 1, 2, 5};
+	size_t size = 1 << 20;
+	char *text = malloc(size);
+
+	(void)state;
+	assert_non_null(text);
+	for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
+		size_t len = strlen(words[w]), n = 0, at = 0, word;
+		clock_t start = clock();
+
+		for (size_t i = 0; i < size; i++)
+			text[i] = words[w][i % len];
+		for (; (word = made_up_word(text, size / len * len, &at)); at += word)
+			n++;
+		assert_int_equal(n, size / len * found[w]);
+		assert_true(clock() - start < 10 * CLOCKS_PER_SEC);
+	}
+	free(text);
+}
+
 /* ---- with the results of earlier scripts ---- */
 
 static void same_within(struct identity_room *room, const struct identity_input *in)
@@ -597,6 +649,7 @@ int main(void)
 	    cmocka_unit_test(test_workflow_tools),
 	    cmocka_unit_test(test_numbers), cmocka_unit_test(test_layout), cmocka_unit_test(test_bulk),	   cmocka_unit_test(test_many_numbers),
 	    cmocka_unit_test(test_known_values),   cmocka_unit_test(test_odd_scripts),
+	    cmocka_unit_test(test_long_arguments), cmocka_unit_test(test_long_names),
 	    cmocka_unit_test(test_large),	   cmocka_unit_test(test_key_valid), cmocka_unit_test(test_within_room),
 	};
 
