@@ -50,6 +50,7 @@ struct collector {
 	struct path_list files; /* in order of their first occurrence, without duplicates */
 	struct path_list inner; /* scripts that were read, as the job script is */
 	struct path_list pending; /* functions of submitit */
+	bool many_pending; /* there are more, and readdir tells which come first */
 	size_t lookups;
 	size_t n_words;
 	struct known_word words[WORDS_SLOTS];
@@ -483,9 +484,12 @@ static void add_pending(struct collector *c, const char *dir, const char *folder
 	if (percent)
 		*percent = '\0';
 	d = path ? opendir(path) : NULL;
-	while (d && (e = readdir(d)) && !took_too_long(c))
-		if (is_pending(e->d_name))
-			add_path(c, &c->pending, path_normal(path, e->d_name));
+	while (d && (e = readdir(d)) && !took_too_long(c)) {
+		if (!is_pending(e->d_name))
+			continue;
+		c->many_pending |= c->pending.n == FINGERPRINT_FILES_MAX;
+		add_path(c, &c->pending, path_normal(path, e->d_name));
+	}
 	if (d)
 		closedir(d);
 	free(path);
@@ -658,6 +662,18 @@ static void hash_file(struct collector *c, const char *path)
 	close(fd);
 }
 
+/* Hash of size, first and last bytes. */
+static uint64_t pending_hash(struct collector *c, int fd, uint64_t size)
+{
+	uint64_t head = size < FINGERPRINT_SAMPLE ? size : FINGERPRINT_SAMPLE, hash = size;
+	uint64_t tail = size - head < FINGERPRINT_SAMPLE ? size - head : FINGERPRINT_SAMPLE;
+	if (read_at(fd, c->buffer, (size_t)head, 0))
+		hash = XXH3_64bits_withSeed(c->buffer, (size_t)head, hash);
+	if (tail && read_at(fd, c->buffer, (size_t)tail, size - tail))
+		hash = XXH3_64bits_withSeed(c->buffer, (size_t)tail, hash);
+	return hash;
+}
+
 /* In any order, since the names are random. */
 static void hash_pending(struct collector *c)
 {
@@ -665,11 +681,8 @@ static void hash_pending(struct collector *c)
 	for (size_t i = 0; i < c->pending.n && !took_too_long(c); i++) {
 		int fd = open(c->pending.paths[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 		struct stat st;
-		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-			size_t len = st.st_size < FINGERPRINT_SAMPLE ? (size_t)st.st_size : FINGERPRINT_SAMPLE;
-			if (read_at(fd, c->buffer, len, 0))
-				sum += XXH3_64bits_withSeed(c->buffer, len, (uint64_t)st.st_size);
-		}
+		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+			sum += pending_hash(c, fd, (uint64_t)st.st_size);
 		if (fd >= 0)
 			close(fd);
 	}
@@ -727,6 +740,8 @@ static int collect_words(struct collector *c, struct script_words *w, struct err
 	}
 	if (took_too_long(c))
 		return err_set(err, "fingerprint: looking up the files took longer than %d ms", FINGERPRINT_TIME_NS / 1000000);
+	if (c->many_pending)
+		return err_set(err, "fingerprint: submitit has more than %d functions for jobs", FINGERPRINT_FILES_MAX);
 	return 0;
 }
 

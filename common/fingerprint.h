@@ -7,7 +7,8 @@
  * A script that is handed to a shell (`bash step.sh`) counts with the files that it names. Names in it that a workflow
  * tool made up (common/made_up.h) do not count.
  *
- * A job of submitit counts with the functions that its folder has for it.
+ * A job of submitit counts with the functions that its folder has for it. If the folder has more than
+ * FINGERPRINT_FILES_MAX, there is no fingerprint.
  *
  * The words in the file of srun --multi-prog count as words of the script, within the bound of multi_prog.h.
  *
@@ -59,7 +60,8 @@ struct fingerprint_job {
 /*
  * Write the fingerprint to out: "v1:<32 hex>:<files>". With bulk data files ":<32 hex>:<bytes>" follows: a hash of
  * all other files and of the number of bulk files, and the bulk files' total size. Returns the number of files.
- * Returns -1 if time or memory ran out (err says why): a fingerprint covers all files or is absent.
+ * Returns -1 if time or memory ran out, or if submitit has too many functions (err says why): a fingerprint covers all
+ * files or is absent.
  */
 int fingerprint_job(const struct fingerprint_job *job, char out[FINGERPRINT_LEN], struct errbuf *err);
 

@@ -281,6 +281,35 @@ static void test_submitit(void **state)
 	assert_int_equal(rmdir(sub), 0);
 }
 
+/* Long functions count with their last bytes. If not all functions can count, there is no fingerprint. */
+static void test_submitit_large(void **state)
+{
+	static const char SCRIPT[] = "#!/bin/bash\nsrun python3 -u -m submitit.core._submit sub\n";
+	static const struct fingerprint_job job = {.script = SCRIPT, .script_len = sizeof(SCRIPT) - 1, .work_dir = dir};
+	static char data[3 * FINGERPRINT_SAMPLE];
+	char before[FINGERPRINT_LEN], name[64], path[PATH_MAX + 64];
+	struct errbuf err;
+	(void)state;
+	snprintf(path, sizeof(path), "%s/sub", dir);
+	assert_int_equal(mkdir(path, 0755), 0);
+	write_bytes("sub/" PENDING1, data, sizeof(data), 0644);
+	snprintf(before, sizeof(before), "%s", of(SCRIPT));
+	data[sizeof(data) - 1] = 1;
+	write_bytes("sub/" PENDING1, data, sizeof(data), 0644);
+	assert_string_not_equal(of(SCRIPT), before);
+	remove_file("sub/" PENDING1);
+	for (int i = 0; i <= FINGERPRINT_FILES_MAX; i++) {
+		snprintf(name, sizeof(name), "sub/%032x.pkl", i);
+		write_text(name, "");
+	}
+	assert_int_equal(fingerprint_job(&job, before, &err), -1);
+	for (int i = 0; i <= FINGERPRINT_FILES_MAX; i++) {
+		snprintf(name, sizeof(name), "sub/%032x.pkl", i);
+		remove_file(name);
+	}
+	assert_int_equal(rmdir(path), 0);
+}
+
 /* A file with more words than are looked up: programs come first, then the arguments of the first lines. */
 static void test_multi_prog_large(void **state)
 {
@@ -531,6 +560,7 @@ int main(void)
 		cmocka_unit_test(test_arguments),	  cmocka_unit_test(test_what_is_no_file),
 		cmocka_unit_test(test_large_files), cmocka_unit_test(test_multi_prog), cmocka_unit_test(test_multi_prog_large),
 		cmocka_unit_test(test_inner_script), cmocka_unit_test(test_submitit),
+		cmocka_unit_test(test_submitit_large),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, setup, teardown);
