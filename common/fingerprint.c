@@ -619,13 +619,17 @@ static void hash_bulk(struct collector *c, int fd, uint64_t size)
 	c->bulk_bytes += size;
 }
 
-/* An inner script without the names that a workflow tool made up: the files behind these names count by content.
- * Returns false if there are none. */
+/*
+ * Hashes an inner script of a workflow tool without the names that the tool made up. The files behind such names count
+ * by their own content. Only the tool's own folder tells its scripts from those that users write: the folder has a
+ * made-up name. Returns false if the file is no such script.
+ */
 static bool hash_inner(struct collector *c, int fd, const char *path, uint64_t size)
 {
 	char *text = (char *)c->buffer, *plain = text + INNER_BYTES_MAX;
 	size_t n;
-	if (size > INNER_BYTES_MAX || !has_path(&c->inner, path) || !read_at(fd, text, (size_t)size, 0))
+	if (size > INNER_BYTES_MAX || !has_path(&c->inner, path) ||
+	    !made_up_hide(path, strlen(path), plain, 4 * INNER_BYTES_MAX) || !read_at(fd, text, (size_t)size, 0))
 		return false;
 	n = made_up_hide(text, (size_t)size, plain, 4 * INNER_BYTES_MAX);
 	if (n)

@@ -201,21 +201,26 @@ static void test_multi_prog(void **state)
 #define UUID1 "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
 #define UUID2 "00000000-1111-2222-3333-44444444444f"
 
-/* A script that is handed to a shell counts with the files that it names, and without names that a tool made up. */
+#define TOOL_STEP "tmp.oaacgy3n/step.sh"
+
+/* A script that is handed to a shell counts with the files that it names. In the folder of a tool, it counts without names
+ * that the tool made up. */
 static void test_inner_script(void **state)
 {
-	static const char SCRIPT[] = "#!/bin/sh\nbash -eo pipefail step.sh\n";
-	static const char *const others[] = {"#!/bin/sh\ncat step.sh\n", "#!/bin/sh\nbash -c step.sh\n", "#!/bin/sh\nbash -s step.sh\n"};
-	char before[FINGERPRINT_LEN], sub[PATH_MAX + 64];
+	static const char SCRIPT[] = "#!/bin/sh\nbash -eo pipefail " TOOL_STEP "\n";
+	static const char *const others[] = {"#!/bin/sh\ncat " TOOL_STEP "\n", "#!/bin/sh\nbash -c " TOOL_STEP "\n",
+					     "#!/bin/sh\nbash -s " TOOL_STEP "\n"};
+	char before[FINGERPRINT_LEN], sub[PATH_MAX + 64], tool[PATH_MAX + 64];
 	(void)state;
 	snprintf(sub, sizeof(sub), "%s/sub", dir);
-	assert_int_equal(mkdir(sub, 0755), 0);
-	write_text("step.sh", INNER(UUID1));
+	snprintf(tool, sizeof(tool), "%s/tmp.oaacgy3n", dir);
+	assert_int_equal(mkdir(sub, 0755) | mkdir(tool, 0755), 0);
+	write_text(TOOL_STEP, INNER(UUID1));
 	write_text("sub/in.dat", "a");
 	copy_file("/bin/true", "sub/solve");
 	assert_int_equal(files_of(SCRIPT), 3);
 	snprintf(before, sizeof(before), "%s", of(SCRIPT));
-	write_text("step.sh", INNER(UUID2));
+	write_text(TOOL_STEP, INNER(UUID2));
 	assert_string_equal(of(SCRIPT), before);
 	write_text("sub/in.dat", "b");
 	assert_string_not_equal(of(SCRIPT), before);
@@ -223,23 +228,29 @@ static void test_inner_script(void **state)
 	copy_file("/bin/false", "sub/solve");
 	assert_string_not_equal(of(SCRIPT), before);
 	copy_file("/bin/true", "sub/solve");
-	write_text("step.sh", INNER(UUID2) "# more\n");
+	write_text(TOOL_STEP, INNER(UUID2) "# more\n");
 	assert_string_not_equal(of(SCRIPT), before);
 	/* a file that is no such script counts as it is, and alone */
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		write_text("step.sh", INNER(UUID1));
+		write_text(TOOL_STEP, INNER(UUID1));
 		assert_int_equal(files_of(others[i]), 1);
 		snprintf(before, sizeof(before), "%s", of(others[i]));
-		write_text("step.sh", INNER(UUID2));
+		write_text(TOOL_STEP, INNER(UUID2));
 		assert_string_not_equal(of(others[i]), before);
 	}
-	/* it runs itself */
-	write_text("step.sh", "#!/bin/sh\nbash step.sh\n");
-	assert_int_equal(files_of(SCRIPT), 1);
+	/* a user wrote it, for other results: of these no file is named */
+	write_text("step.sh", "./solve /results/" UUID1 "/a\n");
+	snprintf(before, sizeof(before), "%s", of("#!/bin/sh\nbash step.sh\n"));
+	write_text("step.sh", "./solve /results/" UUID2 "/a\n");
+	assert_string_not_equal(of("#!/bin/sh\nbash step.sh\n"), before);
 	remove_file("step.sh");
+	/* it runs itself */
+	write_text(TOOL_STEP, "#!/bin/sh\nbash " TOOL_STEP "\n");
+	assert_int_equal(files_of(SCRIPT), 1);
+	remove_file(TOOL_STEP);
 	remove_file("sub/in.dat");
 	remove_file("sub/solve");
-	assert_int_equal(rmdir(sub), 0);
+	assert_int_equal(rmdir(sub) | rmdir(tool), 0);
 }
 
 #define PENDING1 "00000000000000000000000000000001.pkl"
