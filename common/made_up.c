@@ -65,6 +65,7 @@ static size_t hash_at(const char *text, size_t len)
 	return n >= MADE_UP_HASH && (n == len || !in_name(text[n])) && has_letter(text, n) ? n : 0;
 }
 
+/* Without a letter the name may be a date. */
 static size_t temporary_at(const char *text, size_t len)
 {
 	size_t n;
@@ -74,10 +75,10 @@ static size_t temporary_at(const char *text, size_t len)
 	if (text[3] != '.') { /* Python's tempfile has no upper case */
 		for (n = 3; n < len && in_name(text[n]) && !isupper((unsigned char)text[n]); n++)
 			;
-		return n == 3 + 8 && (n == len || !in_name(text[n])) ? n : 0;
+		return n == 3 + 8 && (n == len || !in_name(text[n])) && has_letter(text + 3, 8) ? n : 0;
 	}
-	n = name_at(text + 4, len - 4);
-	return n == 8 || n == 10 ? 4 + n : 0; /* Snakemake and Cromwell; mktemp */
+	n = name_at(text + 4, len - 4); /* 8: Snakemake and Cromwell; 10: mktemp */
+	return (n == 8 || n == 10) && has_letter(text + 4, n) ? 4 + n : 0;
 }
 
 /* Length of the made-up name at the start of text, which is behind a slash; 0: none. */
@@ -92,10 +93,12 @@ static size_t made_up_at(const char *text, size_t len)
 	return n;
 }
 
-/* Cromwell's variables: "out" or "err" and eight hex digits, set or used. Elsewhere such a word may be a date. */
+/* Cromwell's variables: "out" or "err" and eight hex digits, set or used. Without a letter the digits may be a date: one in
+ * 43 of Cromwell's scripts counts with its names for that. */
 static size_t variable_at(const char *text, size_t len, bool used)
 {
-	if (len < 12 || (memcmp(text, "out", 3) && memcmp(text, "err", 3)) || hex_at(text + 3, len - 3) != 8)
+	if (len < 12 || (memcmp(text, "out", 3) && memcmp(text, "err", 3)) || hex_at(text + 3, len - 3) != 8 ||
+	    !has_letter(text + 3, 8))
 		return 0;
 	return text[11] == '=' || (used && !in_name(text[11])) ? 11 : 0;
 }

@@ -183,9 +183,14 @@ static void test_made_up_names(void **state)
 	    {SH "./a /010101010101010101010101\n", SH "./a /010101010101010101010102\n"},
 	    {SH "run docker://s@sha256:0123456789abcdef01234567\n", SH "run docker://s@sha256:1123456789abcdef01234567\n"},
 	    {SH "./a --id 6f9619ff-8b86-d011-b42d-00cf4fc964ff\n", SH "./a --id 7f9619ff-8b86-d011-b42d-00cf4fc964ff\n"},
-	    {SH "./a out20261128 $out20261128x\n", SH "./a out20261129 $out20261128x\n"}, /* no variable of Cromwell */
-	    {SH "./a $out20261128x\n", SH "./a $out20261129x\n"},
-	    {SH "xout20261128=5\n", SH "xout20261129=5\n"},
+	    {SH "./a out2026112a $out2026112ax\n", SH "./a out2026112b $out2026112ax\n"}, /* no variable of Cromwell */
+	    {SH "./a $out2026112ax\n", SH "./a $out2026112bx\n"},
+	    {SH "out20261128=5\n", SH "out20261129=5\n"}, /* dates */
+	    {SH "cat $err20261128\n", SH "cat $err20261129\n"},
+	    {SH "./a /tmp20261128\n", SH "./a /tmp20261129\n"},
+	    {SH "./a /tmp.20261128\n", SH "./a /tmp.20261129\n"},
+	    {SH "./a /tmp.2026112812\n", SH "./a /tmp.2026112813\n"},
+	    {SH "xout2026112a=5\n", SH "xout2026112b=5\n"},
 	    {SH "cd /w/tmp.oaacgy3n && ./a 'ocean' 'air'\n", SH "cd /w/tmp.oaacgy3n && ./a 'air' 'ocean'\n"},
 	};
 
