@@ -2,7 +2,6 @@
 /* File descriptors: see fd.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #if __has_include(<linux/openat2.h>)
@@ -28,6 +27,24 @@ int fd_write_all(int fd, const void *data, size_t len)
 		len -= (size_t)n;
 	}
 	return 0;
+}
+
+bool fd_read_at(int fd, void *buf, size_t len, uint64_t at)
+{
+	char *p = buf;
+
+	while (len) {
+		ssize_t n = pread(fd, p, len, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		p += n;
+		at += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return true;
 }
 
 /* Without openat2 (Linux before 5.6) a mount is not seen. */

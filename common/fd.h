@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* File descriptors: complete writes, and careful steps through directories of users. */
+/* File descriptors: complete reads and writes, and careful steps through directories of users. */
 #ifndef PRECEDENT_COMMON_FD_H
 #define PRECEDENT_COMMON_FD_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 /* Write len bytes; interrupted calls are repeated. Returns 0; -1 with errno set, after which part of the data may
  * be written. */
 int fd_write_all(int fd, const void *data, size_t len);
+
+/* Read len bytes from `at`; interrupted calls are repeated. Returns false if the file ends before, or on error. */
+bool fd_read_at(int fd, void *buf, size_t len, uint64_t at);
 
 /*
  * As openat and fstatat, but not into another file system (EXDEV), and not through a link. A user can mount a file system of his

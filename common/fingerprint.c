@@ -8,7 +8,6 @@
 
 #include <dirent.h>
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -21,12 +20,11 @@
 #define XXH_INLINE_ALL /* sbatch then loads no further library */
 #include <xxhash.h>
 
+#include "common/fd.h"
 #include "common/made_up.h"
 #include "common/multi_prog.h"
 #include "common/script_words.h"
 
-#define NOTE_BYTES_MAX   65536
-#define PROGRAM_HEADERS_MAX 128
 #define PATH_LOOKUPS_MAX 512
 #define SUBMITIT	 "submitit.core._submit" /* the module that runs a function in a folder */
 #define INNER_MAX	 8	     /* scripts that a script hands to a shell; workflow tools write one */
@@ -377,22 +375,6 @@ static void script_files(struct collector *c, const struct script_words *w)
 
 /* ---- scripts within the script ---- */
 
-static bool read_at(int fd, void *buf, size_t len, uint64_t at)
-{
-	uint8_t *p = buf;
-	while (len) {
-		ssize_t n = pread(fd, p, len, (off_t)at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		p += n;
-		at += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return true;
-}
-
 /* The file that a shell is handed in this command, words[0..n); NULL: none, or it is not known. */
 static const struct script_word *inner_script(const struct script_word *words, size_t n)
 {
@@ -419,7 +401,7 @@ static char *inner_read(const char *path, size_t *len)
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= INNER_BYTES_MAX &&
 	    (text = malloc((size_t)st.st_size + 1))) {
 		*len = (size_t)st.st_size;
-		if (!read_at(fd, text, *len, 0)) {
+		if (!fd_read_at(fd, text, *len, 0)) {
 			free(text);
 			text = NULL;
 		}
@@ -505,68 +487,10 @@ static void script_pending(struct collector *c, const struct script_words *w)
 
 /* ---- their hash ---- */
 
-/* Find the build id among the notes of one segment. */
-static size_t notes_build_id(int fd, uint64_t at, uint64_t len, uint8_t *id, size_t cap)
-{
-	uint64_t stop = at + len;
-	if (len > NOTE_BYTES_MAX || stop < at)
-		return 0;
-	while (at + sizeof(Elf64_Nhdr) <= stop) {
-		Elf64_Nhdr note; /* the same layout in both ELF classes */
-		char name[4];
-		if (!read_at(fd, &note, sizeof(note), at))
-			return 0;
-		at += sizeof(note);
-		uint64_t name_len = ((uint64_t)note.n_namesz + 3) & ~3ULL, desc_len = ((uint64_t)note.n_descsz + 3) & ~3ULL;
-		if (name_len + desc_len > stop - at)
-			return 0;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz > 0 && note.n_descsz <= cap &&
-		    read_at(fd, name, sizeof(name), at) && memcmp(name, "GNU", 4) == 0)
-			return read_at(fd, id, note.n_descsz, at + name_len) ? note.n_descsz : 0;
-		at += name_len + desc_len;
-	}
-	return 0;
-}
-
-size_t fingerprint_build_id(int fd, uint8_t *id, size_t cap)
-{
-	union {
-		unsigned char ident[EI_NIDENT];
-		Elf64_Ehdr e64;
-		Elf32_Ehdr e32;
-	} h;
-	const unsigned char order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
-	memset(&h, 0, sizeof(h));
-	if (!read_at(fd, &h, sizeof(h.e32), 0) || memcmp(h.ident, ELFMAG, SELFMAG) != 0 || h.ident[EI_DATA] != order)
-		return 0;
-	bool is64 = h.ident[EI_CLASS] == ELFCLASS64;
-	if (is64 ? !read_at(fd, &h, sizeof(h.e64), 0) : h.ident[EI_CLASS] != ELFCLASS32)
-		return 0;
-	uint64_t at = is64 ? h.e64.e_phoff : h.e32.e_phoff;
-	unsigned n = is64 ? h.e64.e_phnum : h.e32.e_phnum, size = is64 ? h.e64.e_phentsize : h.e32.e_phentsize;
-	if (size != (is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)) || n > PROGRAM_HEADERS_MAX)
-		return 0;
-	for (unsigned i = 0; i < n; i++, at += size) {
-		union {
-			Elf64_Phdr p64;
-			Elf32_Phdr p32;
-		} p;
-		if (!read_at(fd, &p, size, at))
-			return 0;
-		if ((is64 ? p.p64.p_type : p.p32.p_type) != PT_NOTE)
-			continue;
-		size_t len = is64 ? notes_build_id(fd, p.p64.p_offset, p.p64.p_filesz, id, cap)
-				  : notes_build_id(fd, p.p32.p_offset, p.p32.p_filesz, id, cap);
-		if (len)
-			return len;
-	}
-	return 0;
-}
-
 static bool is_elf(int fd)
 {
 	unsigned char magic[SELFMAG];
-	return read_at(fd, magic, sizeof(magic), 0) && memcmp(magic, ELFMAG, SELFMAG) == 0;
+	return fd_read_at(fd, magic, sizeof(magic), 0) && memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
 static void hash_piece(struct collector *c, char kind, const void *data, size_t len)
@@ -596,7 +520,7 @@ static void hash_range(struct collector *c, int fd, uint64_t at, uint64_t len)
 	if (c->bytes_read + len > FINGERPRINT_TOTAL_MAX)
 		return;
 	c->bytes_read += len;
-	if (read_at(fd, c->buffer, (size_t)len, at))
+	if (fd_read_at(fd, c->buffer, (size_t)len, at))
 		hash_piece(c, 'c', c->buffer, (size_t)len);
 }
 
@@ -629,7 +553,7 @@ static bool hash_inner(struct collector *c, int fd, const char *path, uint64_t s
 	char *text = (char *)c->buffer, *plain = text + INNER_BYTES_MAX;
 	size_t n;
 	if (size > INNER_BYTES_MAX || !has_path(&c->inner, path) ||
-	    !made_up_hide(path, strlen(path), plain, 4 * INNER_BYTES_MAX) || !read_at(fd, text, (size_t)size, 0))
+	    !made_up_hide(path, strlen(path), plain, 4 * INNER_BYTES_MAX) || !fd_read_at(fd, text, (size_t)size, 0))
 		return false;
 	n = made_up_hide(text, (size_t)size, plain, 4 * INNER_BYTES_MAX);
 	if (n)
@@ -671,9 +595,9 @@ static uint64_t pending_hash(struct collector *c, int fd, uint64_t size)
 {
 	uint64_t head = size < FINGERPRINT_SAMPLE ? size : FINGERPRINT_SAMPLE, hash = size;
 	uint64_t tail = size - head < FINGERPRINT_SAMPLE ? size - head : FINGERPRINT_SAMPLE;
-	if (read_at(fd, c->buffer, (size_t)head, 0))
+	if (fd_read_at(fd, c->buffer, (size_t)head, 0))
 		hash = XXH3_64bits_withSeed(c->buffer, (size_t)head, hash);
-	if (tail && read_at(fd, c->buffer, (size_t)tail, size - tail))
+	if (tail && fd_read_at(fd, c->buffer, (size_t)tail, size - tail))
 		hash = XXH3_64bits_withSeed(c->buffer, (size_t)tail, hash);
 	return hash;
 }
