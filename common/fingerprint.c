@@ -373,80 +373,6 @@ static void script_files(struct collector *c, const struct script_words *w)
 			add_word(c, w->dirs[w->words[i].dir], w->words[i].text);
 }
 
-/* ---- scripts within the script ---- */
-
-/* The file that a shell is handed in this command, words[0..n); NULL: none, or it is not known. */
-static const struct script_word *inner_script(const struct script_word *words, size_t n)
-{
-	static const char *const shells[] = {"bash", "dash", "sh"};
-	size_t i = 0;
-	while (i < n && !(words[i].flags & SCRIPT_WORD_HEAD))
-		i++;
-	if (i == n || !WORD_LISTED(path_base(words[i].text), shells))
-		return NULL;
-	for (i++; i < n && words[i].text[0] == '-'; i++) {
-		if (words[i].text[1] == '-' || strpbrk(words[i].text, "cs"))
-			return NULL; /* a long option may have a value; commands and standard input are no file */
-		i += strchr(words[i].text, 'o') != NULL; /* -o pipefail */
-	}
-	return i < n && !(words[i].flags & (SCRIPT_WORD_OPAQUE | SCRIPT_WORD_OUTPUT)) ? &words[i] : NULL;
-}
-
-/* Returns the text, or NULL. The caller frees it. */
-static char *inner_read(const char *path, size_t *len)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	char *text = NULL;
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= INNER_BYTES_MAX &&
-	    (text = malloc((size_t)st.st_size + 1))) {
-		*len = (size_t)st.st_size;
-		if (!fd_read_at(fd, text, *len, 0)) {
-			free(text);
-			text = NULL;
-		}
-	}
-	if (fd >= 0)
-		close(fd);
-	return text;
-}
-
-/* Add the files that an inner script names. Arguments of the inner script, and scripts within it, are not followed. */
-static void add_inner(struct collector *c, const char *dir, const char *name)
-{
-	char *path = path_normal(dir, name), *text = NULL;
-	struct script_context ctx = {.work_dir = dir, .submit_dir = c->job->submit_dir ? c->job->submit_dir : c->job->work_dir,
-				     .lookup = c->job->lookup};
-	struct script_words w;
-	size_t len;
-	if (!path || c->inner.n == INNER_MAX || has_path(&c->inner, path) || !is_regular(path, false) ||
-	    !(text = inner_read(path, &len))) {
-		free(path);
-		return;
-	}
-	if (script_words_read(text, len, &ctx, &w) == 0) {
-		script_outputs(c, &w);
-		script_files(c, &w);
-		add_path(c, &c->inner, path);
-		path = NULL;
-	}
-	script_words_free(&w);
-	free(text);
-	free(path);
-}
-
-static void script_inner(struct collector *c, const struct script_words *w)
-{
-	for (size_t i = 0, j; i < w->n && !took_too_long(c); i = j) {
-		const struct script_word *file;
-		for (j = i; j < w->n && w->words[j].command == w->words[i].command; j++)
-			;
-		file = inner_script(w->words + i, j - i);
-		if (file)
-			add_inner(c, w->dirs[file->dir], file->text);
-	}
-}
-
 /* ---- submitit ---- */
 
 /* 32 hex digits and ".pkl": a function with its arguments, until sbatch has returned and the number of the job is known. */
@@ -483,6 +409,107 @@ static void script_pending(struct collector *c, const struct script_words *w)
 		if (strcmp(w->words[i - 1].text, SUBMITIT) == 0 && w->words[i].command == w->words[i - 1].command &&
 		    !(w->words[i].flags & SCRIPT_WORD_OPAQUE))
 			add_pending(c, w->dirs[w->words[i].dir], w->words[i].text);
+}
+
+/* ---- scripts within the script ---- */
+
+/*
+ * The file that a shell is handed in this command, words[0..n); NULL: none, or it is not known. Options of a launcher or
+ * of env before the shell may have values, so there the first word that is the name of a shell is taken for the shell.
+ * sourced: the shell of the script itself reads the file.
+ */
+static const struct script_word *inner_script(const struct script_word *words, size_t n, bool *sourced)
+{
+	static const char *const shells[] = {"bash", "dash", "sh"}, *const within[] = {".", "source"};
+	static const char *const starters[] = {"env", "nice", "nohup", "timeout"};
+	size_t i = 0;
+	while (i < n && !(words[i].flags & SCRIPT_WORD_HEAD))
+		i++;
+	if (i == n)
+		return NULL;
+	*sourced = WORD_LISTED(words[i].text, within);
+	if (is_launcher(words[i].text) || WORD_LISTED(path_base(words[i].text), starters))
+		while (i < n && !WORD_LISTED(path_base(words[i].text), shells))
+			i++;
+	if (i == n || !(*sourced || WORD_LISTED(path_base(words[i].text), shells)))
+		return NULL;
+	for (i++; i < n && words[i].text[0] == '-'; i++) {
+		if (strcmp(words[i].text, "--") == 0) {
+			i++;
+			break;
+		}
+		if (words[i].text[1] == '-' || strpbrk(words[i].text, "cs"))
+			return NULL; /* a long option may have a value; commands and standard input are no file */
+		i += strchr(words[i].text, 'o') != NULL; /* -o pipefail */
+	}
+	return i < n && !(words[i].flags & (SCRIPT_WORD_OPAQUE | SCRIPT_WORD_OUTPUT)) ? &words[i] : NULL;
+}
+
+/* Returns the text, or NULL. The caller frees it. */
+static char *inner_read(const char *path, size_t *len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	char *text = NULL;
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= INNER_BYTES_MAX &&
+	    (text = malloc((size_t)st.st_size + 1))) {
+		*len = (size_t)st.st_size;
+		if (!fd_read_at(fd, text, *len, 0)) {
+			free(text);
+			text = NULL;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return text;
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+	return strncmp(path, dir, n) == 0 && path[n] == '/';
+}
+
+/*
+ * Add the files that an inner script names. Arguments of the inner script, and scripts within it, are not followed. A sourced
+ * script elsewhere sets up an environment: each of its words would cost a stat, and its files are not the job's input.
+ */
+static void add_inner(struct collector *c, const char *dir, const char *name, bool sourced)
+{
+	char *path = path_normal(dir, name), *text = NULL;
+	struct script_context ctx = {.work_dir = dir, .submit_dir = c->job->submit_dir ? c->job->submit_dir : c->job->work_dir,
+				     .lookup = c->job->lookup};
+	struct script_words w;
+	size_t len;
+	if (!path || c->inner.n == INNER_MAX || has_path(&c->inner, path) || (sourced && !is_below(path, c->job->work_dir)) ||
+	    !is_regular(path, false) || !(text = inner_read(path, &len))) {
+		free(path);
+		return;
+	}
+	if (script_words_read(text, len, &ctx, &w) == 0) {
+		script_outputs(c, &w);
+		script_files(c, &w);
+		script_multi_prog(c, &w);
+		script_pending(c, &w);
+		add_path(c, &c->inner, path);
+		path = NULL;
+	}
+	script_words_free(&w);
+	free(text);
+	free(path);
+}
+
+static void script_inner(struct collector *c, const struct script_words *w)
+{
+	for (size_t i = 0, j; i < w->n && !took_too_long(c); i = j) {
+		const struct script_word *file;
+		bool sourced;
+		for (j = i; j < w->n && w->words[j].command == w->words[i].command; j++)
+			;
+		file = inner_script(w->words + i, j - i, &sourced);
+		if (file)
+			add_inner(c, w->dirs[file->dir], file->text, sourced);
+	}
 }
 
 /* ---- their hash ---- */

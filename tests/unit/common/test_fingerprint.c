@@ -253,6 +253,48 @@ static void test_inner_script(void **state)
 	assert_int_equal(rmdir(sub) | rmdir(tool), 0);
 }
 
+/* Ways to hand step.sh to a shell. */
+static void test_inner_ways(void **state)
+{
+	static const char *const ways[] = {"bash -- step.sh", "bash -eu -- step.sh", "srun -n 2 --export ALL bash step.sh", "mpirun -np 2 sh ./step.sh",
+					   "timeout -k 5 600 bash step.sh", "env A=1 bash -e step.sh", "nice -n 5 dash step.sh",
+					   "exec nohup bash step.sh", ". ./step.sh", "source step.sh", "time bash step.sh"};
+	static const char *const none[] = {"env bash -c step.sh", "timeout 600 cat step.sh", "env . step.sh", "echo bash step.sh",
+					   "bash --rcfile step.sh"};
+	char command[256], elsewhere[2 * PATH_MAX], step[PATH_MAX + 64];
+	(void)state;
+	write_text("step.sh", "cat deep.dat\n");
+	write_text("deep.dat", "a");
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		snprintf(command, sizeof(command), "#!/bin/bash\n%s\n", ways[i]);
+		if (files_of(command) != 2)
+			fail_msg("deep.dat does not count: %s", ways[i]);
+	}
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+		snprintf(command, sizeof(command), "#!/bin/bash\n%s\n", none[i]);
+		if (files_of(command) != 1)
+			fail_msg("deep.dat counts: %s", none[i]);
+	}
+	/* an environment is elsewhere */
+	snprintf(step, sizeof(step), "%s/below", dir);
+	assert_int_equal(mkdir(step, 0755), 0);
+	for (int sourced = 0; sourced < 2; sourced++) {
+		const char *script = elsewhere;
+		const struct fingerprint_job job = {.script = script, .work_dir = step, .submit_dir = dir, .lookup = lookup,
+						    .script_len = (size_t)snprintf(elsewhere, sizeof(elsewhere), "cd ..\n%s ./step.sh\n",
+										   sourced ? "source" : "bash")};
+		assert_int_equal(atoi(of_job(&job) + 36), 2 - sourced);
+	}
+	assert_int_equal(rmdir(step), 0);
+	/* what an inner script starts with srun */
+	write_text("step.sh", "srun --multi-prog multi.conf\n");
+	write_text("multi.conf", "0 cat deep.dat\n");
+	assert_int_equal(files_of("#!/bin/bash\nbash step.sh\n"), 3);
+	remove_file("multi.conf");
+	remove_file("step.sh");
+	remove_file("deep.dat");
+}
+
 #define PENDING1 "00000000000000000000000000000001.pkl"
 #define PENDING2 "abcdefabcdefabcdefabcdefabcdefab.pkl"
 
@@ -278,6 +320,13 @@ static void test_submitit(void **state)
 	write_text("sub/" PENDING2, "f(2)");
 	assert_string_not_equal(of(SCRIPT), first);
 	assert_string_not_equal(of(NUMBERED), numbered);
+	/* from a script within the script */
+	write_text("step.sh", SCRIPT);
+	write_text("sub/" PENDING2, "f(1)");
+	snprintf(first, sizeof(first), "%s", of("#!/bin/bash\nbash step.sh\n"));
+	write_text("sub/" PENDING2, "f(2)");
+	assert_string_not_equal(of("#!/bin/bash\nbash step.sh\n"), first);
+	remove_file("step.sh");
 	/* an array */
 	write_text("sub/" PENDING1, "f(1)");
 	snprintf(both, sizeof(both), "%s", of(SCRIPT));
@@ -570,7 +619,7 @@ int main(void)
 		cmocka_unit_test(test_damaged_programs),  cmocka_unit_test(test_work_directory),
 		cmocka_unit_test(test_arguments),	  cmocka_unit_test(test_what_is_no_file),
 		cmocka_unit_test(test_large_files), cmocka_unit_test(test_multi_prog), cmocka_unit_test(test_multi_prog_large),
-		cmocka_unit_test(test_inner_script), cmocka_unit_test(test_submitit),
+		cmocka_unit_test(test_inner_script), cmocka_unit_test(test_inner_ways), cmocka_unit_test(test_submitit),
 		cmocka_unit_test(test_submitit_large),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
