@@ -79,6 +79,17 @@ SKIP: {
 	spew('scripts-asked', '');
 	$r = precedent('import', '--sacct');
 	is(slurp('scripts-asked'), '', 'jobs that are known are not asked for again');
+	# Two users are two questions, and the first one takes all the time.
+	my $quick = slurp("$bin/sacct");
+	spew("$bin/sacct", $quick =~ s/cat scripts;/sleep 1.2; cat scripts;/r);
+	spew('answer', table("\x1f", job(900020, %by), job(900021, UID => 1001, %by)));
+	spew('scripts', script_of(900021, "#!/bin/sh\n"));
+	like(precedent('import', '--sacct', '--scripts', 1)->{out},
+		qr/^no time was left for the scripts of 1 older jobs: a later import does not ask for these \(see --scripts\)$/m, 'no time is left');
+	spew("$bin/sacct", $quick);
+	spew('scripts-asked', '');
+	precedent('import', '--sacct');
+	is(slurp('scripts-asked'), '', '... and a later import does not ask');
 	spew('answer', table("\x1f", job(900014, %by)));
 	is(precedent('import', '--sacct', '--scripts', 0)->{rc} . slurp('scripts-asked'), '0', '--scripts 0 asks for none');
 	spew('answer', table("\x1f", job(900015, %by)));
