@@ -14,7 +14,6 @@
 #include "cli/ui/util.h"
 #include "common/array.h"
 
-#define ANSWER_MAX (64u << 20) /* 64 scripts of 1 MiB; further bytes are not read */
 #define SILENT_MS  60000       /* slurmdbd is away or overloaded if nothing comes for a minute */
 #define PIECE	   65536       /* a pipe holds so much */
 
@@ -44,7 +43,7 @@ static pid_t sacct_spawn(const char *ids, int *fd)
 	return -1;
 }
 
-/* Reads to the end, or up to ANSWER_MAX. Returns NULL with the reason. */
+/* Reads to the end, or beyond SCRIPTS_ANSWER_MAX. Returns NULL with the reason. */
 static char *answer_read(int fd, size_t *len, struct errbuf *err)
 {
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
@@ -68,7 +67,7 @@ static char *answer_read(int fd, size_t *len, struct errbuf *err)
 			break;
 		}
 		n += (size_t)got;
-		if (!got || n > ANSWER_MAX) {
+		if (!got || n > SCRIPTS_ANSWER_MAX) {
 			text[n] = '\0';
 			*len = n;
 			return text;
@@ -91,11 +90,11 @@ static char *ask_sacct(void *arg, const char *ids, size_t *len, struct errbuf *e
 	}
 	text = answer_read(fd, len, err);
 	close(fd);
-	if (!text || *len > ANSWER_MAX)
+	if (!text || *len > SCRIPTS_ANSWER_MAX)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (!text || *len > ANSWER_MAX || (WIFEXITED(status) && !WEXITSTATUS(status)))
+	if (!text || *len > SCRIPTS_ANSWER_MAX || (WIFEXITED(status) && !WEXITSTATUS(status)))
 		return text;
 	free(text);
 	err_set(err, "sacct has printed no scripts: its own message is above");

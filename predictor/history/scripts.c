@@ -126,7 +126,7 @@ static size_t head_at(const char *text, size_t len, char *id)
 }
 
 struct found {
-	size_t begin, end; /* 0: not found yet */
+	size_t begin, end; /* 0: not found */
 	bool twice;
 };
 
@@ -163,7 +163,7 @@ void scripts_split(char *text, size_t len, char (*ids)[SCRIPTS_ID_MAX], size_t n
 			at = nl ? (size_t)(nl - text) + 1 : len;
 		}
 	}
-	if (open)
+	if (open && len <= SCRIPTS_ANSWER_MAX)
 		open->end = len - (text[len - 1] == '\n');
 	for (size_t i = 0; i < n; i++) {
 		struct found *f = &found[i];

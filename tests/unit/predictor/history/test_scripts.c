@@ -37,6 +37,15 @@ static const char *split(const char *answer, size_t len)
 }
 #define SPLIT(answer) split(answer, sizeof(answer) - 1)
 
+static size_t found[2]; /* bytes of each script */
+
+static void count(void *arg, size_t id, const char *text, size_t len)
+{
+	(void)arg;
+	(void)text;
+	found[id] = len;
+}
+
 /* Answers as sacct 22.05 prints them: a head, 80 dashes, the script, a newline. */
 static void test_split(void **state)
 {
@@ -50,6 +59,26 @@ static void test_split(void **state)
 	assert_string_equal(SPLIT(HEAD("1") HEAD("22") "\n"), "");
 	assert_string_equal(SPLIT(""), "");
 	assert_string_equal(SPLIT("\n"), "");
+}
+
+/* An answer of the greatest length is whole; one byte more, and its last script is cut. */
+static void test_split_long(void **state)
+{
+	static const char start[] = HEAD("1") "a\n" HEAD("22");
+	static char ids[][SCRIPTS_ID_MAX] = {"1", "22"};
+	char *text = malloc(SCRIPTS_ANSWER_MAX + 2);
+
+	(void)state;
+	assert_non_null(text);
+	for (size_t cut = 0; cut < 2; cut++) {
+		memset(text, 'x', SCRIPTS_ANSWER_MAX + 1);
+		memcpy(text, start, sizeof(start) - 1);
+		found[0] = found[1] = 0;
+		scripts_split(text, SCRIPTS_ANSWER_MAX + cut, ids, 2, count, NULL);
+		assert_int_equal(found[0], 1);
+		assert_int_equal(found[1], cut ? 0 : SCRIPTS_ANSWER_MAX - (sizeof(start) - 1));
+	}
+	free(text);
 }
 
 /* Lines of a script that look like a head. */
@@ -213,7 +242,7 @@ static void test_bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_split),
+	    cmocka_unit_test(test_split), cmocka_unit_test(test_split_long),
 	    cmocka_unit_test(test_forged),
 	    cmocka_unit_test_setup_teardown(test_groups, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
