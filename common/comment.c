@@ -54,6 +54,18 @@ static void append_field(char *buf, size_t size, size_t *len, const char *name, 
 	append_text(buf, size, len, value);
 }
 
+/* Leaves the field out if it does not fit beside a limit that is set later. */
+static void append_spare(char *buf, size_t size, size_t *len, const char *name, const char *value)
+{
+	const size_t before = *len;
+
+	append_field(buf, size, len, name, value);
+	if (*len + LIMIT_ROOM < size)
+		return;
+	buf[before] = '\0';
+	*len = before;
+}
+
 static void append_seconds(char *buf, size_t size, size_t *len, const char *name, double s)
 {
 	append_text(buf, size, len, name);
@@ -112,13 +124,8 @@ int comment_format(const struct job_comment *c, char *buf, size_t size)
 		buf[whole] = '\0';
 		len = whole;
 	}
-	whole = len;
-	append_field(buf, size, &len, " groups=", c->groups);
-	append_field(buf, size, &len, " similar=", c->similar);
-	if (len + LIMIT_ROOM >= size) {
-		buf[whole] = '\0';
-		len = whole;
-	}
+	append_spare(buf, size, &len, " groups=", c->groups);
+	append_spare(buf, size, &len, " similar=", c->similar);
 	return (int)len;
 }
 

@@ -87,7 +87,7 @@ struct job_comment {
 	 *
 	 * - fresh/9: not traced, since so many jobs of its kind in a row had new keys.
 	 *
-	 * All three are left out if the text gets too long.
+	 * A field of these three is left out if it does not fit: the groups come first, since the run joins them when it ends.
 	 */
 	uint64_t launch;
 	char groups[COMMENT_GROUPS_MAX];

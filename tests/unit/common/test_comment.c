@@ -2,6 +2,7 @@
 /* The admin_comment: a written comment can be read, and foreign text stays. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -120,6 +121,27 @@ static void test_set_limit(void **state)
 	assert_int_equal(comment_set_limit(NULL, 5, joined, sizeof(joined)), -1);
 }
 
+/* In a text that is too short for both, the groups stay: without them the run would teach nothing about similar jobs. */
+static void test_short_of_room(void **state)
+{
+	struct job_comment c = full();
+	char text[COMMENT_TEXT_MAX];
+	bool groups = true, similar = true, groups_alone = false;
+
+	(void)state;
+	strcpy(c.groups, "fast/1/22/333");
+	strcpy(c.similar, "command/600/120/4200");
+	for (size_t size = sizeof(text); groups; size--) {
+		assert_true(comment_format(&c, text, size) > 0);
+		assert_true(similar || !strstr(text, " similar="));
+		groups = strstr(text, " groups=fast/1/22/333") != NULL;
+		similar = strstr(text, " similar=command/600/120/4200") != NULL;
+		assert_true(groups || !similar);
+		groups_alone |= groups && !similar;
+	}
+	assert_true(groups_alone);
+}
+
 static void test_bad(void **state)
 {
 	static const char *const bad[] = {
@@ -162,6 +184,7 @@ int main(void)
 	    cmocka_unit_test(test_format),
 	    cmocka_unit_test(test_round_trip),
 	    cmocka_unit_test(test_set_limit),
+	    cmocka_unit_test(test_short_of_room),
 	    cmocka_unit_test(test_bad),
 	};
 
