@@ -86,8 +86,10 @@ static double run_s(const struct sim_outcome *o)
 	return (double)(o->end_s - o->start_s);
 }
 
-/* Which jobs are judged: those that end by themselves. The estimate of an array must hold for its longest task, so of an array
- * that task is judged. Returns NULL without memory. */
+/*
+ * Which jobs are judged: those that end by themselves. The estimate of an array must hold for its longest task, so an array
+ * is judged by that task alone. If that task was killed, the array is not judged. Returns NULL if memory runs out.
+ */
 static bool *judged_pick(const struct stream *s, const struct sim_outcome *o)
 {
 	bool *judged = calloc(s->n + 1, sizeof(*judged));
@@ -98,9 +100,10 @@ static bool *judged_pick(const struct stream *s, const struct sim_outcome *o)
 	for (size_t i = (size_t)(MEASURE_WARM_UP * (double)s->n); rv == 0 && i < s->n; i++) {
 		uint32_t array = s->about[i].array_job, at, k;
 
-		judged[i] = is_whole(&s->about[i], &o[i]);
-		if (!array || !judged[i])
+		if (!array) {
+			judged[i] = is_whole(&s->about[i], &o[i]);
 			continue;
+		}
 		HASH_TABLE_FOR_EACH(&arrays, array, at, k)
 			if (s->about[longest[k]].array_job == array)
 				break;
@@ -108,12 +111,11 @@ static bool *judged_pick(const struct stream *s, const struct sim_outcome *o)
 			longest[arrays.n] = i;
 			rv = hash_table_add(&arrays, array, arrays.n);
 		} else if (run_s(&o[i]) > run_s(&o[longest[k]])) {
-			judged[longest[k]] = false;
 			longest[k] = i;
-		} else {
-			judged[i] = false;
 		}
 	}
+	for (uint32_t k = 0; rv == 0 && k < arrays.n; k++)
+		judged[longest[k]] = is_whole(&s->about[longest[k]], &o[longest[k]]);
 	hash_table_free(&arrays);
 	free(longest);
 	if (rv == 0)

@@ -106,7 +106,6 @@ $json = replayed('gaps, overtime', '--sacct', 'gaps', '--guard', 'overtime', '--
 sound('gaps, overtime', $json);
 cmp_ok(abs($json->{plan}{precedent}{wait_s} - (1799 + 2098) / 3), '<', 1, 'overtime: a limit of nine hours does not fill the gap');
 
-# Limits of users end jobs, and nothing else does.
 # Arrays of three unlike tasks. The estimate of an array holds for its longest task, and is judged by that task.
 sacct_file('arrays', map { my $n = $_; map { { JobID => 10 * $n + 1 . "_$_", Submit => $begin + 4000 * $n, run => 300 + 600 * $_,
 	SubmitLine => 'sbatch --array=0-2 study.sh' } } 0 .. 2 } 0 .. 39);
@@ -114,7 +113,13 @@ $json = replayed('arrays', '--sacct', 'arrays', '--nodes', 6);
 is($json->{counted}, 108, 'arrays: each task is a job');
 is($json->{by}{runs}{judged}, 36, '... an array is judged once') or diag explain $json->{by};
 is($json->{by}{runs}{inside}, 36, '... and its longest task is within the interval');
+# The longest task of each second array is killed, and a shorter one of each other array.
+sacct_file('killed', map { my $n = $_; map { { JobID => 10 * $n + 1 . "_$_", Submit => $begin + 4000 * $n, run => 300 + 600 * $_,
+	State => $_ == 1 + $n % 2 ? 'TIMEOUT' : 'COMPLETED', SubmitLine => 'sbatch --array=0-2 study.sh' } } 0 .. 2 } 0 .. 39);
+$json = replayed('killed', '--sacct', 'killed', '--nodes', 6);
+is($json->{by}{runs}{judged}, 18, 'arrays: one whose longest task was killed is not judged') or diag explain $json->{by};
 
+# Limits of users end jobs, and nothing else does.
 sacct_file('timeouts', map { { Submit => $begin + 4000 * $_, run => $_ % 2 ? 3600 : 900, State => $_ % 2 ? 'TIMEOUT' : 'COMPLETED',
 	SubmitLine => 'sbatch twice.sh' } } 0 .. 59);
 for my $guard (qw(soft overtime raise)) {
