@@ -576,6 +576,7 @@ static void same_within(struct identity_room *room, const struct identity_input 
 	assert_string_equal(a.key, b.key);
 	assert_string_equal(a.family, b.family);
 	assert_string_equal(a.kin, b.kin);
+	assert_true(a.text == b.text && a.pattern == b.pattern);
 	assert_int_equal(a.n_vars, b.n_vars);
 	assert_memory_equal(a.vars, b.vars, a.n_vars * sizeof(a.vars[0]));
 }
