@@ -150,8 +150,7 @@ static void say_there_later(void)
 static __attribute__((noipa)) void spin_for_ever(void)
 {
 	say_there_later();
-	for (;;)
-		sink += 1; /* computes: rank 2 stays here */
+	for (;;) sink += 1; /* computes: rank 2 stays here, on one line wherever it is looked at */
 }
 
 static void computes(void)
