@@ -20,7 +20,7 @@ void caller_begin(void);
  * pc, sp: of the interrupted code
  * stack_hi: end of its stack
  *
- * Fit for signal handlers. Reads the stack up to the first page that cannot be read: that of a fiber has another end.
+ * Fit for signal handlers. Reads the stack up to the first page that cannot be read: a fiber's stack has another end.
  */
 uint64_t caller_find(uint64_t pc, uint64_t sp, uint64_t stack_hi);
 

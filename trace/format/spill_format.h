@@ -116,8 +116,8 @@ struct spill_live {
 	uint64_t comm[SPILL_OBJECTS_MAX], win[SPILL_OBJECTS_MAX], file[SPILL_OBJECTS_MAX];
 	struct spill_type type[SPILL_TYPES_MAX];
 	/* Members of the group of the last MPI_Win_start; 0: not known. Bit i % 8 of byte i / 8 at group_at is set if rank i
-	 * of the window is a member. A window has more ranks than the world after processes were spawned and merged: a group
-	 * with a rank from world_size on is not known. */
+	 * of the window is a member. After a spawn and a merge, a window may have more ranks than the world. A group with a
+	 * rank from world_size on is not known. */
 	uint64_t n_group;
 	/* Number of looks that were stored. Look i is at i % SPILL_PLACES_MAX. The oldest one may be half overwritten. */
 	uint64_t n_place;

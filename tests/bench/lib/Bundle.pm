@@ -84,9 +84,9 @@ sub bundle_make {
 	return;
 }
 
-# Files that a command and its children open or execute, by all names that they use. strace tells the directory of a relative
-# name (AT_FDCWD</DIR>, "NAME"), but not in calls such as execve: there it is taken to be the present one. Files below /dev, /proc,
-# /run, /sys and /tmp do not count.
+# Files that a command and its children open or execute, by all names that they use. Files below /dev, /proc, /run, /sys
+# and /tmp do not count. strace tells the directory of a relative name: AT_FDCWD</DIR>, "NAME". Where strace tells none, as
+# for execve, the present directory is taken.
 sub files_opened {
 	my (@command) = @_;
 	my $log = File::Temp->new;

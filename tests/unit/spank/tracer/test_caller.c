@@ -120,7 +120,7 @@ static void test_any_word(void **state)
 
 #define PAGE 4096u
 
-/* A fiber's stack may end before that of its thread does: the program maps nothing there, or forbids to read it. */
+/* A fiber's stack may end before the thread's stack: nothing is mapped behind it, or nothing that can be read. */
 static void test_fiber(void **state)
 {
 	char *stack = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
