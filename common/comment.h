@@ -87,7 +87,8 @@ struct job_comment {
 	 *
 	 * - fresh/9: not traced, since so many jobs of its kind in a row had new keys.
 	 *
-	 * A field of these three is left out if it does not fit: the groups come first, since the run joins them when it ends.
+	 * Each of these three fields is left out if it does not fit. The groups take their room before similar, since
+	 * the run joins its groups when it ends.
 	 */
 	uint64_t launch;
 	char groups[COMMENT_GROUPS_MAX];

@@ -375,7 +375,7 @@ static void script_files(struct collector *c, const struct script_words *w)
 
 /* ---- submitit ---- */
 
-/* 32 hex digits and ".pkl": a function with its arguments, until sbatch has returned and the number of the job is known. */
+/* 32 hex digits and ".pkl": a function with its arguments, until sbatch has returned the number of the job. */
 static bool is_pending(const char *name)
 {
 	return strspn(name, "0123456789abcdef") == 32 && strcmp(name + 32, ".pkl") == 0;
@@ -414,9 +414,10 @@ static void script_pending(struct collector *c, const struct script_words *w)
 /* ---- scripts within the script ---- */
 
 /*
- * The file that a shell is handed in this command, words[0..n); NULL: none, or it is not known. Options of a launcher or
- * of env before the shell may have values, so there the first word that is the name of a shell is taken for the shell.
- * sourced: the shell of the script itself reads the file.
+ * The script that this command, words[0..n), hands to a shell; NULL: none, or its name is not known. Options of a
+ * launcher or of env may have values. So the first word behind them that names a shell is taken for the shell.
+ *
+ * *sourced: the command is `source`.
  */
 static const struct script_word *inner_script(const struct script_word *words, size_t n, bool *sourced)
 {
@@ -471,8 +472,8 @@ static bool is_below(const char *path, const char *dir)
 }
 
 /*
- * Add the files that an inner script names. Arguments of the inner script, and scripts within it, are not followed. A sourced
- * script elsewhere sets up an environment: each of its words would cost a stat, and its files are not the job's input.
+ * Add the files that an inner script names. Arguments of the inner script, and scripts within it, are not followed. A
+ * sourced script elsewhere sets up an environment: its files are not the job's input, and each word would cost a stat.
  */
 static void add_inner(struct collector *c, const char *dir, const char *name, bool sourced)
 {
@@ -481,8 +482,9 @@ static void add_inner(struct collector *c, const char *dir, const char *name, bo
 				     .lookup = c->job->lookup};
 	struct script_words w;
 	size_t len;
-	if (!path || c->inner.n == INNER_MAX || has_path(&c->inner, path) || (sourced && !is_below(path, c->job->work_dir)) ||
-	    !is_regular(path, false) || !(text = inner_read(path, &len))) {
+	if (!path || c->inner.n == INNER_MAX || has_path(&c->inner, path) ||
+	    (sourced && !is_below(path, c->job->work_dir)) || !is_regular(path, false) ||
+	    !(text = inner_read(path, &len))) {
 		free(path);
 		return;
 	}
@@ -571,9 +573,9 @@ static void hash_bulk(struct collector *c, int fd, uint64_t size)
 }
 
 /*
- * Hashes an inner script of a workflow tool without the names that the tool made up. The files behind such names count
- * by their own content. Only the tool's own folder tells its scripts from those that users write: the folder has a
- * made-up name. Returns false if the file is no such script.
+ * Hashes an inner script that a workflow tool wrote, without the names that the tool made up: these differ in each job.
+ * Files with such names count by content. A tool's script is known by its path, which has a made-up name too. Returns
+ * false, and hashes nothing, if the file is no such script.
  */
 static bool hash_inner(struct collector *c, int fd, const char *path, uint64_t size)
 {

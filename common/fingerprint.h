@@ -4,9 +4,9 @@
  * by build id, other files by size and content. Names, times and owners do not count, so a copy of a job elsewhere
  * has the same fingerprint.
  *
- * A script that is handed to a shell (`bash step.sh`, `srun -n 1 bash step.sh`) counts with the files that it names. So does
- * a script below the work directory that the job script sources. If the path of this script has
- * a name that a workflow tool made up (common/made_up.h), the made-up names within the script do not count.
+ * A script that is handed to a shell (`bash step.sh`, `srun -n 1 bash step.sh`) counts with the files that it names. So
+ * does a script below the work directory that the job script sources. If the path of such a script has a name that a
+ * workflow tool made up (common/made_up.h), the made-up names within the script do not count.
  *
  * A job of submitit counts with the functions that its folder has for it. If the folder has more than
  * FINGERPRINT_FILES_MAX, there is no fingerprint.

@@ -22,7 +22,8 @@ static size_t notes_build_id(int fd, uint64_t at, uint64_t len, uint8_t *id, siz
 		if (!fd_read_at(fd, &note, sizeof(note), at))
 			return 0;
 		at += sizeof(note);
-		uint64_t name_len = ((uint64_t)note.n_namesz + 3) & ~3ULL, desc_len = ((uint64_t)note.n_descsz + 3) & ~3ULL;
+		uint64_t name_len = ((uint64_t)note.n_namesz + 3) & ~3ULL;
+		uint64_t desc_len = ((uint64_t)note.n_descsz + 3) & ~3ULL;
 		if (name_len + desc_len > stop - at)
 			return 0;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz > 0 && note.n_descsz <= cap &&

@@ -58,12 +58,13 @@ struct identity {
 	unsigned n_vars;
 	double vars[IDENTITY_VARS_MAX];
 	/*
-	 * Hashes of user, script and arguments alone, without names that a program made up. Files, directory and layout
-	 * do not count, so both can be computed from accounting.
+	 * Hashes of user, script and arguments alone. Names that a program made up (common/made_up.h) do not count.
+	 * Files, directory and layout do not count either, so both hashes can be computed from accounting.
 	 *
-	 * text: with the stored numbers.
+	 * text: the stored numbers count. Runs with the same text are the same script with the same numbers.
 	 *
-	 * pattern: without numbers and words that may be made up.
+	 * pattern: neither numbers nor words that may be made up count. Runs with the same pattern are the same script
+	 * with other numbers or names.
 	 */
 	uint64_t text, pattern;
 };

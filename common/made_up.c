@@ -93,8 +93,10 @@ static size_t made_up_at(const char *text, size_t len)
 	return n;
 }
 
-/* Cromwell's variables: "out" or "err" and eight hex digits, set or used. Without a letter the digits may be a date: one in
- * 43 of Cromwell's scripts counts with its names for that. */
+/*
+ * Cromwell's variables: "out" or "err" and eight hex digits, set or used. Without a letter the digits may be a date.
+ * So one in 43 of Cromwell's scripts counts with its names.
+ */
 static size_t variable_at(const char *text, size_t len, bool used)
 {
 	if (len < 12 || (memcmp(text, "out", 3) && memcmp(text, "err", 3)) || hex_at(text + 3, len - 3) != 8 ||

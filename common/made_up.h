@@ -15,13 +15,18 @@
  *
  * - names of Python's tempfile, Snakemake and mktemp: "tmpx8_w2k1q", "tmp.oaacgy3n", "tmp.Yc3bOp0kPz";
  *
- * - names of Cromwell's variables, without a slash: "out88e3f5a2=", "$err88e3f5a2";
+ * - Cromwell's variables, without a slash: "out88e3f5a2=", "$err88e3f5a2";
  *
  * - UUIDs;
  *
- * - MADE_UP_HASH or more lower-case hex digits with a letter; two of them may be a folder, as with Nextflow and git.
+ * - hashes: MADE_UP_HASH or more lower-case hex digits. The first two digits may be a folder of their own, as with
+ *   Nextflow and git.
  *
- * In such a text the quoted values of a long option are sorted, up to one with a digit: Python writes sets in any order.
+ * Temporary names, variables and hashes have a letter: digits alone may be a date or a number.
+ *
+ * In a text with a made-up name, the order of a long option's quoted values does not count either: the values are
+ * sorted. Python writes a set in another order each time. A value with a digit ends the set: numbers have an order.
+ *
  * A folder with such a name may have other contents in each job. A fingerprint tells that only of files that are named.
  * Returns the length. Returns 0 if the text has no made-up name, or half of `room` bytes or more; out is then undefined.
  */

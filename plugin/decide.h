@@ -32,7 +32,7 @@ struct decide_input {
 	uint32_t uid;
 	bool privileged;    /* submitted by root or SlurmUser, whose admin_comment is trusted */
 	const char *script; /* NULL: interactive (srun, salloc) */
-	bool invented;	    /* the script stands for a program whose script is not known */
+	bool invented;	    /* `script` stands for the program: the real script is not known, so no run has the same */
 	char *const *args;  /* arguments of the script, without its name */
 	size_t n_args;
 	char *const *spank_env; /* user-controlled data, "NAME=value" */

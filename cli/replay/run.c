@@ -87,8 +87,9 @@ static double run_s(const struct sim_outcome *o)
 }
 
 /*
- * Which jobs are judged: those that end by themselves. The estimate of an array must hold for its longest task, so an array
- * is judged by that task alone. If that task was killed, the array is not judged. Returns NULL if memory runs out.
+ * Marks the jobs that are judged: each job that ends by itself. The estimate of an array must hold for its longest
+ * task, so an array is judged by that task alone. If that task was killed, the array is not judged. Returns NULL if
+ * memory runs out.
  */
 static bool *judged_pick(const struct stream *s, const struct sim_outcome *o)
 {
@@ -216,7 +217,7 @@ out:
 
 /* ---- all ways ---- */
 
-/* The longest first, so that the last ones fill the gaps. */
+/* Slow ways start first, so that no processor is idle while the last way runs. */
 static const enum plan_by order[PLAN_WAYS] = {PLAN_PRECEDENT, PLAN_BOTH, PLAN_SIMILAR, PLAN_LAST_TWO, PLAN_REQUEST, PLAN_PERFECT};
 
 /* Each way runs in a process of its own. They share this memory, and each writes its own entries. */

@@ -119,7 +119,8 @@ static void scripts_print(const struct scripts_told *s)
 	else
 		printf("scripts of %s jobs are known now\n", cli_thousands(n[0], sizeof(n[0]), s->r.found));
 	if (!s->r.none && s->r.asked < s->r.wanted)
-		printf("no time was left for the scripts of %s older jobs: a later import does not ask for these (see --scripts)\n",
+		printf("no time was left for the scripts of %s older jobs: "
+		       "a later import does not ask for these (see --scripts)\n",
 		       cli_thousands(n[1], sizeof(n[1]), s->r.wanted - s->r.asked));
 }
 

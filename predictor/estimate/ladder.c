@@ -17,8 +17,10 @@
 #define SAMPLES_MAX  (LADDER_RUNGS * LADDER_RUNS)
 
 static const char *const names[LADDER_RUNGS] = {"script", "command", "numbers", "name", "shape", "user", "account"};
-/* What a group's first prediction missed by, as a logarithm: wider groups miss by more. The logs have no scripts: the
- * same script counts as the same command, and other numbers as the same name. */
+/*
+ * The assumed error of a group's first prediction, as |ln(run time / predicted)|. Wider groups have larger errors. The
+ * logs have no scripts, so "script" has the error of "command", and "numbers" the error of "name".
+ */
 static const double prior_miss[LADDER_RUNGS] = {0.7, 0.7, 1.0, 1.0, 1.2, 1.6, 2.2};
 
 struct sample {

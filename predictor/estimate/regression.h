@@ -38,7 +38,8 @@ struct regression {
 	double factor[REGRESSION_COLS_MAX][REGRESSION_COLS_MAX]; /* lower triangle: Cholesky factor of x' x */
 	double scale[REGRESSION_COLS_MAX];			 /* reciprocal of the root of each pivot */
 	double square; /* of the target with itself */
-	double part[REGRESSION_COLS_MAX];			 /* factor^-1 x' y: the target is explained but for its squares */
+	/* factor^-1 x' y. square minus the sum of the squares of part is the sum of the squared residuals. */
+	double part[REGRESSION_COLS_MAX];
 	double z[REGRESSION_COLS_MAX][REGRESSION_ROWS_MAX];	 /* factor^-1 x': the leverage of a row is the sum of its squares */
 	double first_error; /* set by regression_solve unless it returns INFINITY: root mean square of their leave-one-out errors */
 };

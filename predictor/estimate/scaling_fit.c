@@ -269,7 +269,13 @@ static void columns_make(struct fit *f)
 		column_make(f, f->col[k], &f->ones, &f->unit[k]);
 }
 
-/* r has all terms of the trial but the last one. A trial with an error above `most` may get an infinite error. */
+/*
+ * Fits the trial and sets its errors.
+ *
+ * r: has a column for each term of the trial but the last one, also on return.
+ *
+ * most: the caller discards trials with a larger error. Such a trial may get the error INFINITY without being solved.
+ */
 static void trial_end(const struct fit *f, struct regression *r, double most, struct trial *t)
 {
 	unsigned before = r->cols;

@@ -21,7 +21,7 @@
 
 #define SCRIPTS_KEPT	65536 /* the newest jobs of an import: some 20 MiB */
 #define SCRIPTS_AT_ONCE 64    /* jobs of a question, which takes 0.1 s with one job as with 64 */
-#define SCRIPTS_ANSWER_MAX (64u << 20) /* bytes of an answer: 64 scripts of 1 MiB; a longer answer was not read to its end */
+#define SCRIPTS_ANSWER_MAX (64u << 20) /* 64 scripts of 1 MiB; a longer answer was not read to its end */
 #define SCRIPTS_ID_MAX	24    /* "67108863_4294967294" and NUL */
 
 struct scripts;
@@ -52,8 +52,8 @@ int scripts_add(struct scripts *s, const struct scripts_run *run, struct scripts
 
 /*
  * The scripts in an answer of sacct. text: len bytes and one more, which are changed. Calls `script` for each of the n
- * ids that has a script, which ends in a NUL. An id whose head comes twice is left out: one of the two is forged. The last
- * script of an answer above SCRIPTS_ANSWER_MAX is left out too, since its end is missing.
+ * ids that has a script, which ends in a NUL. An id whose head comes twice is left out: one of the two is forged. The
+ * last script of an answer above SCRIPTS_ANSWER_MAX bytes is left out too, since its end is missing.
  */
 void scripts_split(char *text, size_t len, char (*ids)[SCRIPTS_ID_MAX], size_t n,
 		   void (*script)(void *arg, size_t id, const char *text, size_t len), void *arg);

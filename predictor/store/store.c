@@ -341,7 +341,7 @@ static int run_sql(struct store *s, const char *sql, struct errbuf *err)
 	return rc == SQLITE_OK ? 0 : store_fail(s, rc, "cannot open", err);
 }
 
-/* The copy in memory (past_memory.h) answers what these indexes are for; each run and each program would be put into all of them. */
+/* The copy in memory (past_memory.h) answers the queries that these indexes serve. Each row would update them. */
 static int open_memory(struct store *s, struct errbuf *err)
 {
 	s->past = past_memory_create();

@@ -40,8 +40,9 @@ static void identity(char *text)
 	identity_compute(&in, &b);
 	for (int i = 0; i < 2; i++) { /* the second time from the memory of scripts */
 		identity_compute_within(room, &in, &kept);
-		if (strcmp(a.key, kept.key) || strcmp(a.family, kept.family) || strcmp(a.kin, kept.kin) || a.n_vars != kept.n_vars ||
-		    a.text != kept.text || a.pattern != kept.pattern || memcmp(a.vars, kept.vars, a.n_vars * sizeof(a.vars[0])))
+		if (strcmp(a.key, kept.key) || strcmp(a.family, kept.family) || strcmp(a.kin, kept.kin) ||
+		    a.text != kept.text || a.pattern != kept.pattern || a.n_vars != kept.n_vars ||
+		    memcmp(a.vars, kept.vars, a.n_vars * sizeof(a.vars[0])))
 			__builtin_trap();
 	}
 	if (strcmp(a.key, b.key) || strcmp(a.family, b.family) || !identity_key_valid(a.key) || a.n_vars > IDENTITY_VARS_MAX)

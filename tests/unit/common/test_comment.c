@@ -121,7 +121,7 @@ static void test_set_limit(void **state)
 	assert_int_equal(comment_set_limit(NULL, 5, joined, sizeof(joined)), -1);
 }
 
-/* In a text that is too short for both, the groups stay: without them the run would teach nothing about similar jobs. */
+/* In a text that is too short for both, the groups stay: without groups a run teaches nothing about similar jobs. */
 static void test_short_of_room(void **state)
 {
 	struct job_comment c = full();

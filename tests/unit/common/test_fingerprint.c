@@ -203,8 +203,8 @@ static void test_multi_prog(void **state)
 
 #define TOOL_STEP "tmp.oaacgy3n/step.sh"
 
-/* A script that is handed to a shell counts with the files that it names. In the folder of a tool, it counts without names
- * that the tool made up. */
+/* A script that is handed to a shell counts with the files that it names. In the folder of a tool, it counts without
+ * names that the tool made up. */
 static void test_inner_script(void **state)
 {
 	static const char SCRIPT[] = "#!/bin/sh\nbash -eo pipefail " TOOL_STEP "\n";
@@ -256,12 +256,16 @@ static void test_inner_script(void **state)
 /* Ways to hand step.sh to a shell. */
 static void test_inner_ways(void **state)
 {
-	static const char *const ways[] = {"bash -- step.sh", "bash -eu -- step.sh", "srun -n 2 --export ALL bash step.sh", "mpirun -np 2 sh ./step.sh",
-					   "timeout -k 5 600 bash step.sh", "env A=1 bash -e step.sh", "nice -n 5 dash step.sh",
-					   "exec nohup bash step.sh", ". ./step.sh", "source step.sh", "time bash step.sh"};
-	static const char *const none[] = {"env bash -c step.sh", "timeout 600 cat step.sh", "env . step.sh", "echo bash step.sh",
-					   "bash --rcfile step.sh"};
-	char command[256], elsewhere[2 * PATH_MAX], step[PATH_MAX + 64];
+	static const char *const ways[] = {
+		"bash -- step.sh", "bash -eu -- step.sh", "srun -n 2 --export ALL bash step.sh",
+		"mpirun -np 2 sh ./step.sh", "timeout -k 5 600 bash step.sh", "env A=1 bash -e step.sh", "nice -n 5 dash step.sh",
+		"exec nohup bash step.sh", ". ./step.sh", "source step.sh", "time bash step.sh",
+	};
+	static const char *const none[] = {
+		"env bash -c step.sh", "timeout 600 cat step.sh", "env . step.sh", "echo bash step.sh",
+		"bash --rcfile step.sh",
+	};
+	char command[256], below[PATH_MAX + 64];
 	(void)state;
 	write_text("step.sh", "cat deep.dat\n");
 	write_text("deep.dat", "a");
@@ -276,16 +280,14 @@ static void test_inner_ways(void **state)
 			fail_msg("deep.dat counts: %s", none[i]);
 	}
 	/* an environment is elsewhere */
-	snprintf(step, sizeof(step), "%s/below", dir);
-	assert_int_equal(mkdir(step, 0755), 0);
+	snprintf(below, sizeof(below), "%s/below", dir);
+	assert_int_equal(mkdir(below, 0755), 0);
 	for (int sourced = 0; sourced < 2; sourced++) {
-		const char *script = elsewhere;
-		const struct fingerprint_job job = {.script = script, .work_dir = step, .submit_dir = dir, .lookup = lookup,
-						    .script_len = (size_t)snprintf(elsewhere, sizeof(elsewhere), "cd ..\n%s ./step.sh\n",
-										   sourced ? "source" : "bash")};
+		const char *script = sourced ? "cd ..\nsource ./step.sh\n" : "cd ..\nbash ./step.sh\n";
+		const struct fingerprint_job job = {.script = script, .script_len = strlen(script), .work_dir = below};
 		assert_int_equal(atoi(of_job(&job) + 36), 2 - sourced);
 	}
-	assert_int_equal(rmdir(step), 0);
+	assert_int_equal(rmdir(below), 0);
 	/* what an inner script starts with srun */
 	write_text("step.sh", "srun --multi-prog multi.conf\n");
 	write_text("multi.conf", "0 cat deep.dat\n");

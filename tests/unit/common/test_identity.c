@@ -519,7 +519,8 @@ static void test_large(void **state)
 static void test_long_arguments(void **state)
 {
 	size_t size = IDENTITY_NORMALISE_MAX;
-	char *pad = malloc(size + 1), *a[] = {"-n1", pad, "-n1"}, *b[] = {"-n2", pad, "-n1"}, *c[] = {"-n1", pad, "-n2"};
+	char *pad = malloc(size + 1);
+	char *a[] = {"-n1", pad, "-n1"}, *b[] = {"-n2", pad, "-n1"}, *c[] = {"-n1", pad, "-n2"};
 	struct identity_input in[3] = {base(SH "srun ./a\n"), base(SH "srun ./a\n"), base(SH "srun ./a\n")};
 
 	(void)state;
@@ -544,7 +545,8 @@ static void test_long_arguments(void **state)
 /* One name of many words, and parts of UUIDs. Work that grows with the square of the length takes a minute here. */
 static void test_long_names(void **state)
 {
-	static const char *const words[] = {"12345678_", "12345678-", "12345678-1234_", "12345678-1234-1234-1234-12345678901_"};
+	static const char *const words[] = {"12345678_", "12345678-", "12345678-1234_",
+					     "12345678-1234-1234-1234-12345678901_"};
 	static const size_t found[] = {1, 1, 2, 5};
 	size_t size = 1 << 20;
 	char *text = malloc(size);
