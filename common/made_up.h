@@ -27,7 +27,9 @@
  * In a text with a made-up name, the order of a long option's quoted values does not count either: the values are
  * sorted. Python writes a set in another order each time. A value with a digit ends the set: numbers have an order.
  *
- * A folder with such a name may have other contents in each job. A fingerprint tells that only of files that are named.
+ * A folder with such a name may have other contents in each job. A fingerprint covers only the files there that the job
+ * names.
+ *
  * Returns the length. Returns 0 if the text has no made-up name, or half of `room` bytes or more; out is then undefined.
  */
 size_t made_up_hide(const char *text, size_t len, char *out, size_t room);

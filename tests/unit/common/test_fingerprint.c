@@ -258,7 +258,8 @@ static void test_inner_ways(void **state)
 {
 	static const char *const ways[] = {
 		"bash -- step.sh", "bash -eu -- step.sh", "srun -n 2 --export ALL bash step.sh",
-		"mpirun -np 2 sh ./step.sh", "timeout -k 5 600 bash step.sh", "env A=1 bash -e step.sh", "nice -n 5 dash step.sh",
+		"mpirun -np 2 sh ./step.sh", "timeout -k 5 600 bash step.sh", "env A=1 bash -e step.sh",
+		"nice -n 5 dash step.sh",
 		"exec nohup bash step.sh", ". ./step.sh", "source step.sh", "time bash step.sh",
 	};
 	static const char *const none[] = {
