@@ -30,7 +30,7 @@ sub traced {
 sub lines_of { return scalar(() = slurp($_[0]) =~ /\n/g) }
 
 for my $case (['steps', 400], ['solver', 100], ['panels', 3000], ['refine', 6000], ['farm', 3000], ['fetch', 3000], ['some', 1500], ['branch', 3000], ['teams', 1600],
-	['ahead', 2000], ['posted', 750], ['any', 3000], ['batch', 6000]) {
+	['ahead', 2000], ['posted', 750], ['any', 1500], ['batch', 3000]) {
 	my ($kind, $steps) = @$case;
 	for my $times (1, 4) {
 		my $seconds = 0.1;
