@@ -19,8 +19,7 @@ struct check {
 	uint64_t n;              /* calls that were the expected ones */
 	uint32_t piece, n_piece; /* that begins next; of all */
 	bool inside, failed;
-	/* In the piece at hand. name: by slot of the run, the slot of the excerpt plus 1. slot: by slot of the excerpt, the slot of
-	 * the run plus 1. 0: none yet. */
+	/* Of the piece at hand. name has, for each slot of the run, the slot of the excerpt plus 1, or 0. slot has the reverse. */
 	uint32_t *name, *slot, cap_name, cap_slot;
 };
 

@@ -1,11 +1,13 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A benchmark on another host, where nothing need be installed. It runs here once, in a small form, under strace: the files that it
-# opens go into a bundle, under their names.
+# Runs a benchmark on another host, where nothing is installed. A small form of the benchmark runs here under strace. The files
+# that it opens go into a bundle, under their names.
+#
 #	elsewhere.pl pack FILE.tar.xz [--add PATH]... -- COMMAND [ARGUMENT...]
 #	there, as root: mkdir D && tar xJf FILE.tar.xz -C D && D/enter COMMAND [ARGUMENT...]
-# The command there may differ in its arguments. Directories that it writes into are named by --add, as are files that it opens only there.
+#
+# The command there may have other arguments. --add names files that only that command opens.
 use strict;
 use warnings;
 use FindBin;

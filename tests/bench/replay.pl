@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # precedent replay on workloads of the model of Lublin and Feitelson: waits and slowdowns by requests, and their changes with each
-# other way to plan. A row for each scheduler, machine and load; means over the seeds with 95 % confidence intervals.
+# other way to plan. Each scheduler, machine and load has a row, with means over the seeds and 95 % confidence intervals.
 #
 # --arrays is the share of the programs that are submitted as job arrays. --at-once is the number of replays that run beside each
 # other; each replay has several processes.

@@ -24,7 +24,7 @@ sub uuid { return join '-', map { digits($_) } 8, 4, 4, 4, 12 }
 my %tool = (
 	nextflow => sub {
 		my ($input) = @_;
-		my $dir = "$home/work/" . digits(2) . '/' . digits(30);
+		my $dir = join '/', $home, 'work', digits(2), digits(30);
 		$testbed->write("$dir/.command.sh", "#!/bin/bash -ue\ncat $home/$input > all\nsleep 12\n");
 		return ($dir, "#!/bin/bash\n#SBATCH -J nf-step_(1)\n#SBATCH -o $dir/.command.log\nset -u\nNXF_DEBUG=\${NXF_DEBUG:=0}\n"
 			. "nxf_launch() {\n    /bin/bash -ue $dir/.command.sh\n}\non_exit() {\n    printf -- \${ret:=\$?} > $dir/.exitcode\n}\n"

@@ -4,8 +4,8 @@
  *
  *   gpu [STEPS=200] [NUMBERS=1000000] [PASSES=2000]
  *
- * Each pass multiplies and adds once per number. The driver's library is opened at run time and translates the kernel, so that the
- * program builds without CUDA. Without a device the program says so and ends with status 77. Rank 0 prints a checksum.
+ * Each pass multiplies and adds once per number. The program opens the driver's library, which translates the kernel. So the
+ * program builds without CUDA. Without a device it says so and ends with status 77. Rank 0 prints a checksum.
  */
 #include <dlfcn.h>
 #include <mpi.h>
