@@ -674,6 +674,23 @@ static double approximate_all(const struct work *w, struct choice *c, double err
 	return error;
 }
 
+/* Searches a parabola over one column that goes through all values. Few different values of the column do not prove it. */
+static bool parabola_find(const struct work *w, struct choice *c)
+{
+	double tolerance = EXACT_REL * fmax(w->scale, 1e-300);
+
+	for (uint32_t t = 1 + w->s.n_cols; t < w->n_terms && w->term[t].n == 2; t++) {
+		if (w->term[t].x[0] != w->term[t].x[1])
+			continue;
+		*c = (struct choice){.n = 3, .term = {0, 1 + w->term[t].x[0], t}};
+		if (!choice_fit(w, c, tolerance))
+			continue;
+		fractions(w, c);
+		return true;
+	}
+	return false;
+}
+
 static void quality(const struct work *w, double error, bool exact, struct fit_quality *q)
 {
 	double mean = 0, var = 0;
@@ -703,6 +720,11 @@ int fit_function(const struct fit_table *t, const double *y, bool weigh, struct 
 	terms_make(w);
 	if (exact_find(w, weigh, &c)) {
 		quality(w, worst(w, &c), true, q);
+		rc = choice_to_fn(w, &c, m, out);
+		goto out;
+	}
+	if (!weigh && parabola_find(w, &c)) {
+		quality(w, worst(w, &c), false, q);
 		rc = choice_to_fn(w, &c, m, out);
 		goto out;
 	}

@@ -128,11 +128,8 @@ static int vars_learn(struct learner *l)
 
 /* ---- graphs ---- */
 
-/* What is taken for a call of a procedure: nothing, calls with one place of return, or also calls with several. */
-enum callers { NO_PROCEDURES, STRAIGHT, BRANCHING };
-
 /* The program first; procedures in the reverse order of their finding, so that callees stand after callers. */
-static int flows_learn(struct learner *l, enum callers callers)
+static int flows_learn(struct learner *l, enum flow_callers callers)
 {
 	struct flow main, callee, found[MODEL_MAX_GRAPHS];
 	uint32_t n = 0;
@@ -140,8 +137,8 @@ static int flows_learn(struct learner *l, enum callers callers)
 
 	if (flow_from_journal(&main, l->j, l->without, l->err) < 0)
 		return -1;
-	while (callers != NO_PROCEDURES && rc >= 0 && n + 1 < MODEL_MAX_DEPTH) {
-		rc = flow_extract(&main, l->j, n, callers == BRANCHING, &callee, l->err);
+	while (callers != FLOW_NO_PROCEDURES && rc >= 0 && n + 1 < MODEL_MAX_DEPTH) {
+		rc = flow_extract(&main, l->j, n, callers, &callee, l->err);
 		if (rc <= 0)
 			break;
 		found[n++] = callee;
@@ -414,7 +411,7 @@ static void classes(struct model_graph *g)
 	}
 }
 
-static int learn_all(struct learner *l, enum callers callers)
+static int learn_all(struct learner *l, enum flow_callers callers)
 {
 	if (inputs_learn(l) < 0 || vars_learn(l) < 0 || flows_learn(l, callers) < 0)
 		return -1;
@@ -446,7 +443,7 @@ static int learn_all(struct learner *l, enum callers callers)
 	return 0;
 }
 
-static struct model *learn_with(const struct journal *j, uint32_t without, enum callers callers, struct errbuf *err)
+static struct model *learn_with(const struct journal *j, uint32_t without, enum flow_callers callers, struct errbuf *err)
 {
 	struct learner l = {.j = j, .without = without, .m = model_create(), .err = err};
 	int rc = -1;
@@ -492,25 +489,26 @@ static bool is_open(const struct model *m)
 	return m->n_graphs > 1 && (m->n_unknown || m->random);
 }
 
-/* What looks like a procedure may be a loop whose ways alternate. Where a model with procedures leaves something open,
- * each caller must have one place of return, and where that does, there are no procedures. */
+/* What looks like a procedure may be a loop whose ways alternate. While a model with procedures leaves something open,
+ * fewer kinds of parts are taken for one. Where that does not help either, there are no procedures. */
 static struct model *learn(const struct journal *j, uint32_t without, bool procedures, struct errbuf *err)
 {
-	struct model *m = learn_with(j, without, procedures ? BRANCHING : NO_PROCEDURES, err), *other;
+	struct model *m = NULL, *other;
 
-	if (m && is_open(m)) {
+	for (int callers = FLOW_EARLY_RETURNS; procedures && callers > FLOW_NO_PROCEDURES; callers--) {
+		m = learn_with(j, without, (enum flow_callers)callers, err);
+		if (!m || !is_open(m))
+			return m;
+		if (callers > FLOW_STRAIGHT)
+			model_destroy(m);
+	}
+	other = learn_with(j, without, FLOW_NO_PROCEDURES, err);
+	if (!m || !other || is_better(other, m)) {
 		model_destroy(m);
-		m = learn_with(j, without, STRAIGHT, err);
+		return other;
 	}
-	if (!m || !is_open(m))
-		return m;
-	other = learn_with(j, without, NO_PROCEDURES, err);
-	if (other && !is_better(other, m)) {
-		model_destroy(other);
-		return m;
-	}
-	model_destroy(m);
-	return other;
+	model_destroy(other);
+	return m;
 }
 
 /* ---- confidence ---- */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Procedures in a flow. A candidate is a part of the flow that is entered at one node from several nodes, and left from
- * one node to several nodes. A procedure is a candidate that meets two conditions:
+ * Procedures in a flow. A procedure is a region (region.h) that meets two conditions:
  *
  * - The place of the call says to which places a call can return. Two callers return to the same places, or have none
  *   in common. A caller has several places where it branches, or its loop ends, behind the call.
@@ -16,66 +15,11 @@
 #include "model/induce/flow.h"
 #include "model/induce/map.h"
 #include "model/induce/model.h"
+#include "model/induce/region.h"
 #include "model/induce/topology.h"
 
-#define REGION_MAX   512 /* nodes */
-#define EXITS_MAX    32	 /* candidates for the last node of one entry */
-#define SEEN_ENOUGH  3	 /* calls of each caller that are proof without equal variables */
-#define WAYS_MAX     64	 /* of all callers of a candidate where a caller branches: all are compared */
-
-struct region {
-	uint32_t entry, exit, n;
-	bool branching; /* callers may return to several places */
-	uint32_t *node; /* entry first */
-	uint8_t *has;	/* by node of the flow */
-};
-
-static uint32_t succs(const struct topology *t, uint32_t u, const uint8_t *has)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = t->first[u]; i < t->first[u + 1]; i++)
-		n += t->arc[i].to == MODEL_END || !has[t->arc[i].to];
-	return n;
-}
-
-/* Everything that is reached from the entry before the exit is left. False when it is too large, or is left or entered
- * elsewhere. */
-static bool region_grow(const struct topology *t, struct region *r)
-{
-	uint32_t outside = 0;
-
-	memset(r->has, 0, t->n_nodes);
-	r->n = 0;
-	r->has[r->entry] = 1;
-	r->node[r->n++] = r->entry;
-	for (uint32_t k = 0; k < r->n; k++) {
-		uint32_t u = r->node[k];
-
-		for (uint32_t i = t->first[u]; u != r->exit && i < t->first[u + 1]; i++) {
-			uint32_t v = t->arc[i].to;
-
-			if (v == MODEL_END || r->n == REGION_MAX)
-				return false;
-			if (!r->has[v]) {
-				r->has[v] = 1;
-				r->node[r->n++] = v;
-			}
-		}
-	}
-	if (!r->has[r->exit])
-		return false;
-	for (uint32_t i = 0; i < t->n_arcs; i++) {
-		const struct topology_arc *a = &t->arc[i];
-
-		if (a->to == MODEL_END || !r->has[a->to] || r->has[a->from])
-			continue;
-		if (a->to != r->entry)
-			return false;
-		outside++;
-	}
-	return outside >= 2 && succs(t, r->exit, r->has) >= 2;
-}
+#define EXITS_MAX   32 /* candidates for the last node of one entry */
+#define SEEN_ENOUGH 3  /* calls of each caller that are proof without equal variables */
 
 /* Calls of each caller, and its ways: pairs of a caller and a place of return. */
 struct pairing {
@@ -83,16 +27,17 @@ struct pairing {
 	uint32_t *calls;
 	uint32_t cap;
 	uint8_t *modified, *differs; /* by variable */
+	bool branching;		     /* a caller may have several places of return */
 };
 
-static int pairing_note(struct pairing *p, uint32_t caller, uint32_t back, bool branching)
+static int pairing_note(struct pairing *p, uint32_t caller, uint32_t back)
 {
 	uint32_t at = map_put(&p->callers, caller), way = map_put(&p->ways, (uint64_t)caller << 32 | back);
 
 	if (at == MAP_NONE || way == MAP_NONE || ARRAY_ROOM_ZEROED(p->calls, p->cap, p->callers.n) != 0)
 		return -1;
 	p->calls[at]++;
-	return p->ways.n <= p->callers.n || (branching && p->ways.n <= WAYS_MAX);
+	return p->branching || p->ways.n <= p->callers.n;
 }
 
 static void note_changes(const struct journal *j, const struct journal_run *run, uint32_t a, uint32_t b, uint8_t *changed)
@@ -116,57 +61,62 @@ static int call_check(const struct flow *f, const struct flow_walk *w, const str
 			break;
 		note_changes(j, run, step[i].row_out, step[i + 1].row, p->modified);
 	}
-	if (step[i].node != r->exit)
-		return 0;
 	back = i + 1 < w->n ? step[i + 1].node : MODEL_END;
 	if (begin)
 		note_changes(j, run, step[begin - 1].row_out, step[i].row_out, p->differs);
 	*end = i + 1;
-	return pairing_note(p, caller, back, r->branching);
+	return pairing_note(p, caller, back);
 }
 
-/* Number of places to which the caller returned, and in *common of those to which the other one did as well. */
-static uint32_t count_ways(const struct pairing *p, uint32_t caller, uint32_t other, uint32_t *common)
-{
-	uint32_t n = 0;
-
-	*common = 0;
-	for (uint32_t i = 0; i < p->ways.n; i++)
-		if (p->ways.key[i] >> 32 == caller) {
-			n++;
-			*common += map_get(&p->ways, (uint64_t)other << 32 | (uint32_t)p->ways.key[i]) != MAP_NONE;
-		}
-	return n;
-}
-
-/* Each caller has one place of return. Do they differ? */
-static bool places_differ(const struct pairing *p)
-{
-	for (uint32_t i = 1; i < p->ways.n; i++)
-		if ((uint32_t)p->ways.key[i] != (uint32_t)p->ways.key[0])
-			return true;
-	return false;
-}
-
-/* False if two callers share some places of return but not all, or if all callers share all places. */
-static bool ways_are_parted(const struct pairing *p)
+/* Any two callers have all places of return in common, or none. Some have none.
+ * n_ways: places of each caller. kin: first caller with the same places, by caller. first: first caller, by place. */
+static bool ways_are_parted(const struct pairing *p, const struct map *places, uint32_t *n_ways, uint32_t *kin, uint32_t *first)
 {
 	bool parted = false;
 
-	if (p->ways.n == p->callers.n)
-		return places_differ(p);
-	for (uint32_t a = 0; a < p->callers.n; a++)
-		for (uint32_t b = 0; b < p->callers.n; b++) {
-			uint32_t common, n = count_ways(p, (uint32_t)p->callers.key[a], (uint32_t)p->callers.key[b], &common);
+	for (uint32_t i = 0; i < p->ways.n; i++) {
+		uint32_t caller = map_get(&p->callers, p->ways.key[i] >> 32), at = map_get(places, (uint32_t)p->ways.key[i]);
 
-			if (common && common != n)
-				return false;
-			parted |= !common;
-		}
+		n_ways[caller]++;
+		first[at] = first[at] < caller ? first[at] : caller;
+	}
+	for (uint32_t i = 0; i < p->ways.n; i++) {
+		uint32_t caller = map_get(&p->callers, p->ways.key[i] >> 32), at = map_get(places, (uint32_t)p->ways.key[i]);
+
+		if (kin[caller] != MODEL_NONE && kin[caller] != first[at])
+			return false;
+		kin[caller] = first[at];
+	}
+	for (uint32_t c = 0; c < p->callers.n; c++) {
+		if (n_ways[c] != n_ways[kin[c]])
+			return false;
+		parted |= kin[c] != kin[0];
+	}
 	return parted;
 }
 
-static bool pairing_convinces(const struct pairing *p, const struct journal *j)
+/* 1, 0, or -1 without memory. */
+static int ways_check(const struct pairing *p)
+{
+	size_t n = p->callers.n, size = 2 * n + p->ways.n;
+	uint32_t *block = malloc((size + 1) * sizeof(*block));
+	struct map places = {0};
+	int rc = block ? 0 : -1;
+
+	for (uint32_t i = 0; rc == 0 && i < p->ways.n; i++)
+		if (map_put(&places, (uint32_t)p->ways.key[i]) == MAP_NONE)
+			rc = -1;
+	if (rc == 0) {
+		memset(block, 0, n * sizeof(*block));
+		memset(block + n, 0xff, (size - n) * sizeof(*block));
+		rc = ways_are_parted(p, &places, block, block + n, block + 2 * n);
+	}
+	map_free(&places);
+	free(block);
+	return rc;
+}
+
+static int pairing_convinces(const struct pairing *p, const struct journal *j)
 {
 	bool equal = true, often = true;
 
@@ -174,12 +124,13 @@ static bool pairing_convinces(const struct pairing *p, const struct journal *j)
 		equal &= !p->differs[v] || p->modified[v];
 	for (uint32_t i = 0; i < p->callers.n; i++)
 		often &= p->calls[i] >= SEEN_ENOUGH;
-	return (equal || often) && ways_are_parted(p);
+	return equal || often ? ways_check(p) : 0;
 }
 
-static int region_check(const struct flow *f, const struct journal *j, const struct region *r)
+static int region_check(const struct flow *f, const struct journal *j, const struct region *r, bool branching)
 {
-	struct pairing p = {.modified = calloc(j->n_vars + 1u, 1), .differs = calloc(j->n_vars + 1u, 1)};
+	struct pairing p = {
+	    .modified = calloc(j->n_vars + 1u, 1), .differs = calloc(j->n_vars + 1u, 1), .branching = branching};
 	int rc = p.modified && p.differs ? 1 : -1;
 
 	for (uint32_t w = 0; rc == 1 && w < f->n_walks; w++) {
@@ -212,45 +163,38 @@ static uint32_t preds(const struct topology *t, uint32_t v)
 }
 
 /* Smallest region that is a procedure: 1, 0, -1. */
-static int region_find(const struct flow *f, const struct topology *t, const struct journal *j, bool branching,
+static int region_find(const struct flow *f, const struct topology *t, const struct journal *j, enum flow_callers callers,
 		       struct region *best)
 {
-	struct region r = {.branching = branching, .node = malloc(REGION_MAX * sizeof(*r.node)), .has = malloc(f->n_nodes)};
-	int rc = r.node && r.has ? 0 : -1;
+	struct region r;
+	struct region_search s;
+	int rc = (region_create(&r, t) < 0) | (region_search_create(&s, t) < 0) ? -1 : 0;
 
-	best->n = REGION_MAX + 1;
+	best->n = UINT32_MAX;
 	for (uint32_t e = 1; rc >= 0 && e < f->n_nodes; e++) {
 		uint32_t tried = 0;
 
 		if (preds(t, e) < 2)
 			continue;
-		for (uint32_t x = 1; x < f->n_nodes && tried < EXITS_MAX; x++) {
+		r.entry = e;
+		for (uint32_t x = 1; rc >= 0 && x < f->n_nodes && tried < EXITS_MAX; x++) {
 			int yes;
 
 			if (t->first[x + 1] - t->first[x] < 2)
 				continue;
-			r.entry = e;
-			r.exit = x;
-			if (!region_grow(t, &r) || r.n >= best->n)
+			if (!region_grow(t, &r, x) && (callers < FLOW_EARLY_RETURNS || !region_grow_early(t, &r, x, &s)))
+				continue;
+			if (r.n >= best->n)
 				continue;
 			tried++;
-			yes = region_check(f, j, &r);
-			if (yes < 0) {
-				rc = -1;
-				break;
-			}
-			if (yes) {
-				best->entry = e;
-				best->exit = x;
-				best->n = r.n;
-				memcpy(best->node, r.node, r.n * sizeof(*r.node));
-				memcpy(best->has, r.has, f->n_nodes);
-				rc = 1;
-			}
+			yes = region_check(f, j, &r, callers >= FLOW_BRANCHING);
+			if (yes > 0)
+				region_copy(best, &r, t);
+			rc = yes < 0 ? -1 : rc | yes;
 		}
 	}
-	free(r.node);
-	free(r.has);
+	region_free(&r);
+	region_search_free(&s);
 	return rc;
 }
 
@@ -356,27 +300,22 @@ out:
 	return rc;
 }
 
-int flow_extract(struct flow *f, const struct journal *j, uint32_t id, bool branching, struct flow *callee,
+int flow_extract(struct flow *f, const struct journal *j, uint32_t id, enum flow_callers callers, struct flow *callee,
 		 struct errbuf *err)
 {
-	struct region best = {.node = malloc(REGION_MAX * sizeof(*best.node)), .has = malloc(f->n_nodes)};
+	struct region best = {0};
 	struct topology t;
 	int rc = -1;
 
-	if (!best.node || !best.has) {
-		err_set(err, "no memory to look for procedures");
-		goto out;
-	}
 	if (topology_build(&t, f, err) < 0)
-		goto out;
-	rc = region_find(f, &t, j, branching, &best);
-	topology_free(&t);
+		return -1;
+	if (region_create(&best, &t) == 0)
+		rc = region_find(f, &t, j, callers, &best);
 	if (rc == 1 && take_out(f, &best, id, callee) < 0)
 		rc = -1;
 	if (rc < 0)
 		err_set(err, "no memory to look for procedures");
-out:
-	free(best.node);
-	free(best.has);
+	region_free(&best);
+	topology_free(&t);
 	return rc;
 }

@@ -274,6 +274,38 @@ static void calls_nested(struct tape *t, const double *in)
 }
 const struct program program_calls_nested = {"calls_nested", calls_nested, 2, 2, {"N", "neighbours"}, {"halos", "size"}};
 
+/* Returns at once, in the middle, or at its end, as its caller asks by a variable. */
+static void smooth(struct tape *t, const double *in)
+{
+	tape_pass(t, "enter");
+	if (t->var[0] == 0)
+		return;
+	for (int i = 0; i < in[1]; i++)
+		tape_after(t, 1e-6, "sweep");
+	if (t->var[0] == 1) {
+		tape_after(t, 1e-5, "give_up");
+		return;
+	}
+	tape_pass(t, "leave");
+}
+static void calls_return_early(struct tape *t, const double *in)
+{
+	tape_pass(t, "start");
+	smooth(t, in);
+	tape_pass(t, "begun");
+	for (int i = 0; i < in[0]; i++) {
+		t->var[0] = i % 3;
+		tape_pass(t, "down");
+		smooth(t, in);
+		tape_pass(t, "between");
+		smooth(t, in);
+		if (i % 2 == 1)
+			tape_pass(t, "second");
+	}
+	tape_pass(t, "end");
+}
+const struct program program_calls_return_early = {"calls_return_early", calls_return_early, 2, 1, {"N", "sweeps"}, {"level"}};
+
 /* So many calls in a row, each between points of its own. */
 static void many_calls(struct tape *t, const double *in)
 {
@@ -285,12 +317,14 @@ static void many_calls(struct tape *t, const double *in)
 			snprintf(place, sizeof(place), "place%d", k);
 			tape_pass(t, place);
 			exchange(t, in);
+			if (k == 0 && i % 2 < in[3])
+				tape_pass(t, "second");
 		}
 		tape_pass(t, "last");
 	}
 	tape_pass(t, "end");
 }
-const struct program program_many_calls = {"many_calls", many_calls, 3, 0, {"N", "neighbours", "calls"}, {NULL}};
+const struct program program_many_calls = {"many_calls", many_calls, 4, 0, {"N", "neighbours", "calls", "branch"}, {NULL}};
 
 static void every(struct tape *t, const double *in)
 {

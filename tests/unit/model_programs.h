@@ -50,7 +50,7 @@ int program_compare(const struct program *p, struct journal *j, const struct mod
 
 extern const struct program
     program_nested, program_triangle, program_alternate, program_parity, program_doubling, program_doubling_var,
-    program_calls, program_calls_and_branches, program_calls_nested, program_many_calls, program_every,
+    program_calls, program_calls_and_branches, program_calls_nested, program_calls_return_early, program_many_calls, program_every,
     program_halves, program_shared, program_residue, program_ring, program_while_data, program_coin,
     program_maybe, program_noise, program_euler, program_checks, program_checks_not_last;
 

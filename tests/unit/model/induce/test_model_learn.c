@@ -156,10 +156,30 @@ static void test_callers_that_branch(void **state)
 	journal_destroy(j);
 }
 
-/* Many places of a program call a procedure, each with one place of return. */
-static void check_many_callers(double n)
+/* The body of a procedure is left from three nodes. */
+static void test_early_returns(void **state)
 {
-	const double in[][IN] = {{2, 3, n}, {4, 5, n}, {8, 2, n}, {5, 9, n}}, at[IN] = {3, 4, n};
+	static const double in[][IN] = {{2, 3}, {4, 5}, {8, 2}, {5, 9}, {13, 4}, {21, 3}};
+	static const double at[][IN] = {{3, 4}, {17, 7}, {40, 2}, {100, 3}};
+	struct journal *j = program_journal(&program_calls_return_early);
+	struct model *m = learn(&program_calls_return_early, j, in, N(in));
+	uint32_t calling = 0;
+
+	(void)state;
+	CHECK(program_calls_return_early, in, at);
+	assert_int_equal(m->n_graphs, 2);
+	assert_int_equal(m->graph[1].n_nodes, 1 + 4);
+	for (uint32_t n = 0; n < m->graph[0].n_nodes; n++)
+		calling += m->graph[0].node[n].callee == 1;
+	assert_int_equal(calling, 3);
+	model_destroy(m);
+	journal_destroy(j);
+}
+
+/* Many places of a program call a procedure. Each has one place of return, but the first one if the program branches there. */
+static void check_many_callers(double n, double branch)
+{
+	const double in[][IN] = {{2, 3, n, branch}, {4, 5, n, branch}, {8, 2, n, branch}, {5, 9, n, branch}}, at[IN] = {3, 4, n, branch};
 	struct journal *j = program_journal(&program_many_calls);
 	struct model *m = learn(&program_many_calls, j, in, N(in));
 	struct errbuf err = {""};
@@ -174,8 +194,10 @@ static void check_many_callers(double n)
 static void test_many_callers(void **state)
 {
 	(void)state;
-	check_many_callers(65);
-	check_many_callers(200);
+	check_many_callers(65, 0);
+	check_many_callers(200, 0);
+	check_many_callers(65, 1);
+	check_many_callers(200, 1);
 }
 
 struct lag {
@@ -558,6 +580,7 @@ int main(void)
 	    cmocka_unit_test(test_ranks),
 	    cmocka_unit_test(test_procedures),
 	    cmocka_unit_test(test_callers_that_branch),
+	    cmocka_unit_test(test_early_returns),
 	    cmocka_unit_test(test_many_callers),
 	    cmocka_unit_test(test_euler),
 	    cmocka_unit_test(test_unknown_variable),
