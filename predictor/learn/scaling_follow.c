@@ -2,7 +2,8 @@
 /*
  * Fits the model over inputs of a parameter family again after each run: see scaling_follow.h; the fit is in
  * estimate/scaling_fit.c. On a candidate with too few runs, the estimates of other members from their skeletons there stand in
- * for runs.
+ * for runs. On a candidate without computed points, those of another one count: the fit brings them to the level of what is known
+ * there, and the spread of these ratios makes its intervals wider.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #define OWN_MAX	     (SCALING_RUNS_MAX - MEMBERS_MAX)
 #define COMPUTED_WORDS "in part to %u points computed by the program's model from its traces"
 #define PROBED_WORDS "in part from what the skeletons of runs elsewhere gave there"
+#define ELSEWHERE_WORDS "%s%sto %u points computed elsewhere by the program's model from its traces"
 
 /* One fit on one candidate. */
 struct fitting {
@@ -32,6 +34,7 @@ struct fitting {
 	size_t n_members;
 	double width; /* sum of their relative half widths */
 	struct store_points computed; /* `points` borrows from here */
+	bool computed_elsewhere;      /* on another candidate */
 	struct scaling_point points[RESULT_MAX_POINTS];
 	struct scaling_model model;
 };
@@ -113,19 +116,80 @@ static void model_widen(struct scaling_model *model, double rel)
 		model->s[i].error = hypot(model->s[i].error, rel / 2);
 }
 
+/* Of a candidate, but for points from traces of runs that count no more. */
+static int points_get(struct fitting *f, const char *candidate, struct store_points *out, struct errbuf *errp)
+{
+	struct store *s = f->run->env->store;
+	struct drift drift;
+
+	if (store_drift_get(s, f->run->row->kin, candidate, &drift, errp) < 0 ||
+	    store_points_get(s, f->run->row->kin, candidate, out, errp) < 0)
+		return -1;
+	if (out->updated < drift.since)
+		out->n = 0;
+	return 0;
+}
+
+/* The latest ones of another candidate. */
+static int points_elsewhere(struct fitting *f, struct errbuf *errp)
+{
+	const struct precedent_conf *conf = f->run->env->conf;
+	struct store_points there;
+
+	for (size_t c = 0; c < conf->n_candidates; c++) {
+		if (!strcmp(conf->candidates[c].name, f->run->row->candidate))
+			continue;
+		if (points_get(f, conf->candidates[c].name, &there, errp) < 0)
+			return -1;
+		if (there.n && (!f->computed.n || there.updated > f->computed.updated)) {
+			f->computed = there;
+			f->computed_elsewhere = true;
+		}
+	}
+	return 0;
+}
+
 static int points_read(struct fitting *f, struct errbuf *errp)
 {
-	const struct drift *drift;
-
 	if (f->run->row->array_job)
 		return 0;
-	drift = ended_run_family_drift(f->run, errp);
-	if (!drift || store_points_get(f->run->env->store, f->run->row->kin, f->run->row->candidate, &f->computed, errp) < 0)
+	if (points_get(f, f->run->row->candidate, &f->computed, errp) < 0 || (!f->computed.n && points_elsewhere(f, errp) < 0))
 		return -1;
-	if (f->computed.updated < drift->since) /* from traces of runs that count no more */
-		f->computed.n = 0;
 	for (unsigned i = 0; i < f->computed.n; i++)
 		f->points[i] = (struct scaling_point){f->computed.p[i].vars, f->computed.p[i].seconds, f->computed.p[i].claim};
+	return 0;
+}
+
+/* What the model was fitted to beside runs, in words. "": nothing. */
+static void remark_put(const struct fitting *f, struct errbuf *out)
+{
+	out->text[0] = '\0';
+	if (f->model.computed && f->computed_elsewhere)
+		err_set(out, ELSEWHERE_WORDS, f->n_members ? PROBED_WORDS : "in part", f->n_members ? ", and " : " ", f->model.computed);
+	else if (f->model.computed)
+		err_set(out, COMPUTED_WORDS, f->model.computed);
+	else if (f->n_members)
+		err_set(out, PROBED_WORDS);
+}
+
+static int fit_try(struct fitting *f, struct errbuf *why)
+{
+	bool array = f->run->row->array_job != 0;
+
+	return scaling_fit_with(f->runs, f->n, array ? NULL : f->points, f->computed.n, &f->model, why);
+}
+
+/* With skeletons' estimates in place of runs. *why is of the fit without them. */
+static int members_try(struct fitting *f, struct errbuf *why, struct errbuf *errp)
+{
+	struct errbuf probed;
+
+	if (members_take(f, errp) < 0)
+		return -1;
+	if (f->n_members && fit_try(f, &probed) == 0) {
+		model_widen(&f->model, f->width / (double)f->n_members);
+		remark_put(f, why);
+	}
 	return 0;
 }
 
@@ -133,28 +197,19 @@ static int candidate_fit(struct fitting *f, struct errbuf *errp)
 {
 	const struct scaling_runs *members = ended_run_members(f->run, errp);
 	bool array = f->run->row->array_job != 0, drifted;
-	struct errbuf why = {""}, probed;
+	struct errbuf why = {""};
 
 	if (!members || points_read(f, errp) < 0)
 		return -1;
 	drifted = !array && ended_run_family_drift(f->run, errp)->since;
 	f->n = members->n;
 	memcpy(f->runs, members->runs, members->n * sizeof(f->runs[0]));
-	if (scaling_fit_with(f->runs, f->n, array ? NULL : f->points, f->computed.n, &f->model, &why) == 0) {
-		why.text[0] = '\0';
-		if (f->model.computed)
-			err_set(&why, COMPUTED_WORDS, f->model.computed);
-	}
+	if (fit_try(f, &why) == 0)
+		remark_put(f, &why);
 	else if (drifted)
 		err_prefix(&why, "the last runs were not as the model said, and what ran before counts no more");
-	else if (f->model.points < SCALING_POINTS_MIN && !array) {
-		if (members_take(f, errp) < 0)
-			return -1;
-		if (f->n_members && scaling_fit(f->runs, f->n, &f->model, &probed) == 0) {
-			model_widen(&f->model, f->width / (double)f->n_members);
-			err_set(&why, PROBED_WORDS);
-		}
-	}
+	else if (!array && (f->model.points < SCALING_POINTS_MIN || f->computed_elsewhere) && members_try(f, &why, errp) < 0)
+		return -1;
 	f->model.array = array;
 	/* of most programs there is but one, and nothing to be kept; where there was a model it must not stay */
 	return f->model.points >= PARAM_FAMILY_PROGRAMS_MIN || drifted ? row_put(f, why.text, errp) : 0;
@@ -172,6 +227,7 @@ int scaling_follow(struct ended_run *r, struct errbuf *errp)
 		return err_set(errp, "no memory for past runs");
 	f->run = r;
 	f->n = f->n_members = f->computed.n = 0;
+	f->computed_elsewhere = false;
 	f->width = 0;
 	rv = candidate_fit(f, errp);
 	free(f);

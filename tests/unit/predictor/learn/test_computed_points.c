@@ -156,7 +156,77 @@ static void test_law(void **state)
 	assert_true(points.n > 20);
 	assert_int_equal(points.job, RUNS);
 	assert_true(fabs(points.p[0].seconds - 0.7 * truth(ran[0]) - BESIDE) < 1e-3);
-	assert_null(model_of("slow:big")); /* points hold where they were computed */
+	assert_null(model_of("slow:big")); /* nothing is known of this candidate */
+}
+
+/* What the skeletons of the traced runs gave on slow:big: so many times as long as on fast. */
+static void estimates_put(const double *ratio)
+{
+	for (uint32_t job = 1; job <= RUNS; job++) {
+		struct store_program p = program_of(job);
+		double s = ratio[job - 1] * p.source_elapsed_s;
+		struct store_estimate row = {.candidate = "slow:big", .e = {s, 0.97 * s, 1.03 * s, ESTIMATE_SKELETON}};
+		struct errbuf e = {""};
+
+		if (store_estimate_put(w->store, p.key, &row, &e) < 0)
+			fail_msg("%s", e.text);
+	}
+}
+
+/* Nothing ran on slow:big. Points of fast and the skeletons' estimates there tell an input that never ran, too. The less the skeletons
+ * agree on the ratio, the wider it is told, and at last not at all. */
+static void test_elsewhere(void **state)
+{
+	const double ratios[][RUNS] = {{2, 2, 2}, {1.8, 2.2, 2}, {1, 4, 2}}, asked[6] = {4, 1, 1, 0, 400, 2500};
+	double scale, width[2] = {0}, whole = 2 * (truth(asked) + BESIDE);
+	struct store_model *m;
+	struct estimate est;
+	struct errbuf e;
+
+	(void)state;
+	runs_put();
+	estimates_put(ratios[0]);
+	follow_probed();
+	m = model_of("slow:big");
+	assert_non_null(m);
+	assert_string_equal(m->law, ""); /* three skeletons say as little as three runs */
+	record_put(1, NULL);
+	for (int i = 0; i < 3; i++) {
+		estimates_put(ratios[i]);
+		follow_probed();
+		m = model_of("slow:big");
+		assert_non_null(m);
+		if (i == 2) {
+			assert_string_equal(m->law, "");
+			break;
+		}
+		assert_non_null(strstr(m->reason, "what the skeletons of runs elsewhere gave there, and to "));
+		assert_non_null(strstr(m->reason, " points computed elsewhere by the program's model"));
+		if (scaling_row_predict(m, asked, 6, &est, &scale, &e) < 0)
+			fail_msg("%s", e.text);
+		assert_true(est.lo_s < whole && whole < est.hi_s);
+		width[i] = est.hi_s - est.lo_s;
+	}
+	assert_true(width[0] < 0.4 * whole);
+	assert_true(width[1] > 1.1 * width[0]);
+}
+
+/* Points of fast count elsewhere no longer than they do there. */
+static void test_elsewhere_drift(void **state)
+{
+	struct drift d = {.since = w->now + 1};
+	const double same[RUNS] = {2, 2, 2};
+	struct errbuf e;
+
+	(void)state;
+	runs_put();
+	estimates_put(same);
+	record_put(1, NULL);
+	follow_probed();
+	assert_string_not_equal(model_of("slow:big")->law, "");
+	assert_int_equal(store_drift_put(w->store, KEY, "fast", &d, &e), 0);
+	follow_probed();
+	assert_string_equal(model_of("slow:big")->law, "");
 }
 
 /* Points with other numbers than the family has. */
@@ -341,6 +411,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_law, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_elsewhere, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_elsewhere_drift, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_other_numbers, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_arrays, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_members, world_setup, world_teardown),
