@@ -10,6 +10,7 @@
 #include "predictor/history/import.h"
 #include "predictor/store/groups.h"
 #include "predictor/store/runs.h"
+#include "predictor/store/unscripted.h"
 
 /* Of a transaction: so many jobs, or so long. precedentd, which waits 5 s for the lock, gets it in time. */
 #define BATCH_JOBS 20000
@@ -116,6 +117,23 @@ static void run_fill(const struct importing *im, const struct sacct_job *job, ui
 		run_fill_comment(r, c);
 }
 
+/* A later import knows by the store that this one was killed before it asked for the script. */
+static int script_note(const struct importing *im, const struct sacct_job *job, uint32_t uid, struct errbuf *err)
+{
+	return scripts_note(im->run->scripts, job, uid, err) < 0 ||
+		       store_unscripted_add(im->run->store, job->jobid, job->submit_time, err) < 0
+		   ? -1
+		   : 0;
+}
+
+/* A job that the store has. An import that was killed has left its script. */
+static int job_again(const struct importing *im, const struct sacct_job *job, uint32_t uid, struct errbuf *err)
+{
+	int rc = im->run->scripts ? store_unscripted_has(im->run->store, job->jobid, job->submit_time, err) : 0;
+
+	return rc > 0 ? scripts_note(im->run->scripts, job, uid, err) : rc;
+}
+
 /* Adds the run to the groups in AdminComment. Without them the groups follow from the accounting. */
 static int groups_add(const struct importing *im, const struct sacct_job *job, const struct store_run *r,
 		      const char *groups, struct errbuf *err)
@@ -135,7 +153,7 @@ static int groups_add(const struct importing *im, const struct sacct_job *job, c
 
 	if (group_ids_parse(groups, &ids) < 0)
 		group_ids_of(&known, &ids);
-	if (im->run->scripts && !ids.id[LADDER_SCRIPT] && scripts_note(im->run->scripts, job, r->uid, err) < 0)
+	if (im->run->scripts && !ids.id[LADDER_SCRIPT] && script_note(im, job, r->uid, err) < 0)
 		return -1;
 	return store_groups_add(im->run->store, &ids, &run, err);
 }
@@ -161,7 +179,7 @@ static int job_add(struct importing *im, const struct sacct_job *job, struct err
 	run_fill(im, job, uid, ours ? &c : NULL, &r);
 	rc = store_run_add(im->run->store, &r, err);
 	if (rc <= 0)
-		return rc;
+		return rc < 0 ? -1 : job_again(im, job, uid, err);
 	if (groups_add(im, job, &r, ours ? c.groups : "", err) < 0)
 		return -1;
 	report->added++;

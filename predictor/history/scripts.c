@@ -11,6 +11,7 @@
 #include "common/sbatch_args.h"
 #include "predictor/history/scripts.h"
 #include "predictor/store/groups.h"
+#include "predictor/store/unscripted.h"
 
 #define HEAD	     "Batch Script for "
 #define DASHES	     80	 /* the line below the head */
@@ -22,8 +23,8 @@
 
 struct noted {
 	char id[SCRIPTS_ID_MAX];
-	uint32_t uid;
-	int64_t end_time;
+	uint32_t uid, jobid;
+	int64_t submit_time, end_time;
 	double elapsed_s;
 	char partition[64], end_state[32];
 	char *line; /* its command */
@@ -91,7 +92,8 @@ int scripts_note(struct scripts *s, const struct sacct_job *job, uint32_t uid, s
 	if (!line)
 		return err_set(err, "no memory");
 	free(to->line);
-	*to = (struct noted){.uid = uid, .end_time = job->end_time, .elapsed_s = job->elapsed_s, .line = line};
+	*to = (struct noted){.uid = uid, .jobid = job->jobid, .submit_time = job->submit_time, .end_time = job->end_time,
+			     .elapsed_s = job->elapsed_s, .line = line};
 	if (job->array_job)
 		snprintf(to->id, sizeof(to->id), "%u_%u", job->array_job, job->array_task);
 	else
@@ -329,7 +331,8 @@ static int write_batch(struct store *store, struct noted *const *job, size_t n, 
 	if (store_begin(store, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		if (groups_add(store, job[i], err) < 0) {
+		if (groups_add(store, job[i], err) < 0 ||
+		    store_unscripted_drop(store, job[i]->jobid, job[i]->submit_time, err) < 0) {
 			store_rollback(store);
 			return -1;
 		}
@@ -368,5 +371,7 @@ int scripts_add(struct scripts *s, const struct scripts_run *run, struct scripts
 	rc = ask(s, run, report, &unasked);
 	if (write_groups(s, run->store, err) < 0)
 		return -1;
-	return rc < 0 ? err_set(err, "%s", unasked.text) : 0;
+	if (rc < 0) /* the next import asks for the others again */
+		return err_set(err, "%s", unasked.text);
+	return store_unscripted_clear(run->store, err);
 }

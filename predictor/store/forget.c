@@ -28,6 +28,7 @@ static const char *const statements[] = {
 	"DELETE FROM node_classes WHERE uid = ?1",
 	"DELETE FROM probe_costs WHERE uid = ?1",
 	"DELETE FROM groups WHERE uid = ?1",
+	"DELETE FROM unscripted WHERE (jobid, submit_time) IN (SELECT jobid, submit_time FROM runs WHERE uid = ?1)",
 	"DELETE FROM access WHERE uid = ?1",
 	"DELETE FROM waits WHERE uid = ?1",
 	"DELETE FROM programs WHERE uid = ?1",

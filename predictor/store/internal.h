@@ -79,6 +79,9 @@ enum store_query {
 	Q_GROUPS_GET,
 	Q_GROUP_GET,
 	Q_GROUP_PUT,
+	Q_UNSCRIPTED_ADD,
+	Q_UNSCRIPTED_HAS,
+	Q_UNSCRIPTED_DROP,
 	Q_TRIAL_PUT,
 	Q_TRIAL_GET,
 	/* past.c has a statement for each kind of list */

@@ -149,6 +149,8 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
     /* 8 -> 9. Computed points (points.h). */
     [8] = "CREATE TABLE points(kin BLOB NOT NULL, candidate TEXT NOT NULL, list TEXT NOT NULL, job INT NOT NULL,"
 	  " updated INT NOT NULL, PRIMARY KEY(kin, candidate)) WITHOUT ROWID;",
+    /* 9 -> 10. Imported runs whose scripts were not yet asked for (unscripted.h). */
+    [9] = "CREATE TABLE unscripted(jobid INT NOT NULL, submit_time INT NOT NULL, PRIMARY KEY(jobid, submit_time)) WITHOUT ROWID;",
 };
 
 static int read_number(struct store *s, const char *sql, int *out, struct errbuf *err)

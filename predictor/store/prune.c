@@ -136,6 +136,7 @@ static int prune_rest(struct store *s, int64_t before, struct store_pruning *at,
 		"DELETE FROM models WHERE updated < ?1",
 		"DELETE FROM points WHERE updated < ?1",
 		"DELETE FROM drifts WHERE acted < ?1",
+		"DELETE FROM unscripted WHERE submit_time < ?1",
 		/* A program that still runs keeps its guard, however old. */
 		"DELETE FROM trials WHERE updated < ?1 AND NOT EXISTS(SELECT 1 FROM runs r WHERE r.kin = trials.name)"
 		" AND NOT EXISTS(SELECT 1 FROM runs r WHERE r.key = trials.name)",

@@ -102,6 +102,19 @@ SKIP: {
 	$r = precedent('import', '--sacct');
 	is($r->{rc}, 1, 'sacct fails with scripts');
 	like($r->{err}, qr/^precedent: sacct has printed no scripts/, '... says so');
+	# An import that was killed when its jobs were added has left their scripts to the next one.
+	spew("$bin/sacct", $quick =~ s/cat scripts; exit;;/kill -9 \$PPID; exit;;/r);
+	spew('answer', table("\x1f", job(900016, %by), job(900017, %by)));
+	isnt(precedent('import', '--sacct')->{rc}, 0, 'the import is killed');
+	spew("$bin/sacct", $quick);
+	spew('scripts', script_of(900016, "#!/bin/sh\n") . script_of(900017, "#!/bin/sh\n"));
+	spew('scripts-asked', '');
+	$r = precedent('import', '--sacct');
+	like($r->{out}, qr/: 0 added, 2 known before\n.*^scripts of 2 jobs are known now$/ms, '... the next one adds no job, but their scripts');
+	is(slurp('scripts-asked'), "--batch-script --jobs 900017,900016\n", '... also of the job whose scripts sacct has failed to print');
+	spew('scripts-asked', '');
+	precedent('import', '--sacct');
+	is(slurp('scripts-asked'), '', '... and the third one asks no more');
 
 	spew('rc', 1);
 	$r = precedent('import', '--sacct');

@@ -3,6 +3,7 @@
 #include "common/identity.h"
 #include "predictor/history/scripts.h"
 #include "predictor/store/groups.h"
+#include "predictor/store/unscripted.h"
 #include "tests/unit/store_fixture.h"
 
 #define DASH10 "----------"
@@ -239,6 +240,51 @@ static void test_bounds(void **state)
 	store_close(store);
 }
 
+/* As an import does. */
+static void note_unscripted(struct scripts *s, struct store *store, uint32_t jobid)
+{
+	note(s, jobid, 1000, "sbatch job.sh", 100);
+	ok(store_unscripted_add(store, jobid, 0, &err));
+}
+
+static char *fail_second(void *arg, const char *ids, size_t *len, struct errbuf *errp)
+{
+	struct accounting *a = arg;
+
+	if (!a->asked)
+		return ask(arg, ids, len, errp);
+	err_set(errp, "sacct is away");
+	return NULL;
+}
+
+/* What sacct could not be asked for is left to the next import, and nothing else. */
+static void test_unscripted(void **state)
+{
+	struct store *store = must_open(STORE_WRITE);
+	struct accounting a = {.most = 9, .script = SCRIPT};
+	struct scripts *s = scripts_create();
+	struct scripts_run run = {store, fail_second, go_on, &a};
+	struct scripts_report r;
+
+	(void)state;
+	note_unscripted(s, store, 1);
+	note_unscripted(s, store, 2);
+	note(s, 3, 1001, "sbatch job.sh", 100); /* of another user: a question of its own, which comes first */
+	ok(store_unscripted_add(store, 3, 0, &err));
+	assert_int_equal(scripts_add(s, &run, &r, &err), -1);
+	assert_string_equal(err.text, "sacct is away");
+	scripts_destroy(s);
+	for (uint32_t job = 1; job <= 3; job++)
+		assert_int_equal(store_unscripted_has(store, job, 0, &err), job < 3);
+	s = scripts_create();
+	note_unscripted(s, store, 1);
+	a.most = 0; /* no time: a later import does not ask */
+	add(s, store, &a);
+	for (uint32_t job = 1; job <= 3; job++)
+		assert_int_equal(store_unscripted_has(store, job, 0, &err), 0);
+	store_close(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +292,7 @@ int main(void)
 	    cmocka_unit_test(test_forged),
 	    cmocka_unit_test_setup_teardown(test_groups, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_unscripted, setup, teardown),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
