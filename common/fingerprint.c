@@ -21,6 +21,7 @@
 #include <xxhash.h>
 
 #include "common/fd.h"
+#include "common/launches_internal.h"
 #include "common/made_up.h"
 #include "common/multi_prog.h"
 #include "common/script_words.h"
@@ -413,35 +414,67 @@ static void script_pending(struct collector *c, const struct script_words *w)
 
 /* ---- scripts within the script ---- */
 
+/* How many words this option of a shell takes; 0: no script follows. Commands and standard input are no file. */
+static size_t shell_option(const char *word)
+{
+	static const char *const plain[] = {"--login", "--noediting", "--noprofile", "--norc", "--posix", "--restricted", "--verbose"};
+	static const char *const valued[] = {"--init-file", "--rcfile"};
+	if (word[1] == '-')
+		return WORD_LISTED(word, plain) ? 1 : WORD_LISTED(word, valued) ? 2 : 0;
+	return strpbrk(word, "cs") ? 0 : strpbrk(word, "oO") ? 2 : 1; /* -o pipefail */
+}
+
+/* Is this a script of a shell that is run by its path? */
+static bool is_shell_script(const struct script_words *w, const struct script_word *word)
+{
+	char *path, head[256];
+	ssize_t len = -1;
+	int fd;
+	if (!strchr(word->text, '/') || (word->flags & (SCRIPT_WORD_OPAQUE | SCRIPT_WORD_OUTPUT)) ||
+	    !(path = path_normal(w->dirs[word->dir], word->text)))
+		return false;
+	fd = is_regular(path, true) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	if (fd >= 0) {
+		len = pread(fd, head, sizeof(head), 0);
+		close(fd);
+	}
+	free(path);
+	return len > 0 && launches_is_shell_script(head, (size_t)len);
+}
+
 /*
- * The script that this command, words[0..n), hands to a shell; NULL: none, or its name is not known. Options of a
- * launcher or of env may have values. So the first word behind them that names a shell is taken for the shell.
+ * The script that this command, words[0..n), runs by its path or hands to a shell; NULL: none, or its name is not known.
+ * Options of a launcher or of env may have values. So the first word behind them that names a shell is taken for the shell,
+ * and the first such script for the program.
  *
- * *sourced: the command is `source`.
+ * *near: it counts only below the work directory. What is run by its path, or read with `source`, may be of an installation.
  */
-static const struct script_word *inner_script(const struct script_word *words, size_t n, bool *sourced)
+static const struct script_word *inner_script(const struct script_words *w, const struct script_word *words, size_t n, bool *near)
 {
 	static const char *const shells[] = {"bash", "dash", "sh"}, *const within[] = {".", "source"};
 	static const char *const starters[] = {"env", "nice", "nohup", "timeout"};
-	size_t i = 0;
+	size_t i = 0, takes;
 	while (i < n && !(words[i].flags & SCRIPT_WORD_HEAD))
 		i++;
 	if (i == n)
 		return NULL;
-	*sourced = WORD_LISTED(words[i].text, within);
 	if (is_launcher(words[i].text) || WORD_LISTED(path_base(words[i].text), starters))
-		while (i < n && !WORD_LISTED(path_base(words[i].text), shells))
+		while (i < n && !WORD_LISTED(path_base(words[i].text), shells) && !is_shell_script(w, &words[i]))
 			i++;
-	if (i == n || !(*sourced || WORD_LISTED(path_base(words[i].text), shells)))
+	*near = i < n && is_shell_script(w, &words[i]);
+	if (*near)
+		return &words[i];
+	*near = i < n && WORD_LISTED(words[i].text, within);
+	if (i == n || !(*near || WORD_LISTED(path_base(words[i].text), shells)))
 		return NULL;
-	for (i++; i < n && words[i].text[0] == '-'; i++) {
+	for (i++; i < n && words[i].text[0] == '-'; i += takes) {
 		if (strcmp(words[i].text, "--") == 0) {
 			i++;
 			break;
 		}
-		if (words[i].text[1] == '-' || strpbrk(words[i].text, "cs"))
-			return NULL; /* a long option may have a value; commands and standard input are no file */
-		i += strchr(words[i].text, 'o') != NULL; /* -o pipefail */
+		takes = shell_option(words[i].text);
+		if (!takes)
+			return NULL;
 	}
 	return i < n && !(words[i].flags & (SCRIPT_WORD_OPAQUE | SCRIPT_WORD_OUTPUT)) ? &words[i] : NULL;
 }
@@ -473,9 +506,10 @@ static bool is_below(const char *path, const char *dir)
 
 /*
  * Add the files that an inner script names. Arguments of the inner script, and scripts within it, are not followed. A
- * sourced script elsewhere sets up an environment: its files are not the job's input, and each word would cost a stat.
+ * sourced script elsewhere sets up an environment, and a script elsewhere that is run by its path is a program. Their files
+ * are not the job's input, and each word would cost a stat.
  */
-static void add_inner(struct collector *c, const char *dir, const char *name, bool sourced)
+static void add_inner(struct collector *c, const char *dir, const char *name, bool near)
 {
 	char *path = path_normal(dir, name), *text = NULL;
 	struct script_context ctx = {.work_dir = dir, .submit_dir = c->job->submit_dir ? c->job->submit_dir : c->job->work_dir,
@@ -483,7 +517,7 @@ static void add_inner(struct collector *c, const char *dir, const char *name, bo
 	struct script_words w;
 	size_t len;
 	if (!path || c->inner.n == INNER_MAX || has_path(&c->inner, path) ||
-	    (sourced && !is_below(path, c->job->work_dir)) || !is_regular(path, false) ||
+	    (near && !is_below(path, c->job->work_dir)) || !is_regular(path, false) ||
 	    !(text = inner_read(path, &len))) {
 		free(path);
 		return;
@@ -505,12 +539,12 @@ static void script_inner(struct collector *c, const struct script_words *w)
 {
 	for (size_t i = 0, j; i < w->n && !took_too_long(c); i = j) {
 		const struct script_word *file;
-		bool sourced;
+		bool near;
 		for (j = i; j < w->n && w->words[j].command == w->words[i].command; j++)
 			;
-		file = inner_script(w->words + i, j - i, &sourced);
+		file = inner_script(w, w->words + i, j - i, &near);
 		if (file)
-			add_inner(c, w->dirs[file->dir], file->text, sourced);
+			add_inner(c, w->dirs[file->dir], file->text, near);
 	}
 }
 

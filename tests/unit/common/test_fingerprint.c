@@ -261,14 +261,18 @@ static void test_inner_ways(void **state)
 		"mpirun -np 2 sh ./step.sh", "timeout -k 5 600 bash step.sh", "env A=1 bash -e step.sh",
 		"nice -n 5 dash step.sh",
 		"exec nohup bash step.sh", ". ./step.sh", "source step.sh", "time bash step.sh",
+		"bash --login step.sh", "bash -l step.sh", "bash --norc --rcfile deep.rc -O extglob step.sh",
+		"./step.sh", "mpirun -np 2 ./step.sh 7", "timeout 600 ./step.sh", "env A=1 ./step.sh",
 	};
 	static const char *const none[] = {
 		"env bash -c step.sh", "timeout 600 cat step.sh", "env . step.sh", "echo bash step.sh",
-		"bash --rcfile step.sh",
+		"bash --rcfile step.sh", "bash --unknown step.sh", "bash -O step.sh",
 	};
 	char command[256], below[PATH_MAX + 64];
 	(void)state;
-	write_text("step.sh", "cat deep.dat\n");
+	write_text("step.sh", "#!/bin/bash\ncat deep.dat\n");
+	snprintf(below, sizeof(below), "%s/step.sh", dir);
+	assert_int_equal(chmod(below, 0755), 0);
 	write_text("deep.dat", "a");
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		snprintf(command, sizeof(command), "#!/bin/bash\n%s\n", ways[i]);
@@ -280,13 +284,13 @@ static void test_inner_ways(void **state)
 		if (files_of(command) != 1)
 			fail_msg("deep.dat counts: %s", none[i]);
 	}
-	/* an environment is elsewhere */
+	/* an environment, or a program, is elsewhere */
 	snprintf(below, sizeof(below), "%s/below", dir);
 	assert_int_equal(mkdir(below, 0755), 0);
-	for (int sourced = 0; sourced < 2; sourced++) {
-		const char *script = sourced ? "cd ..\nsource ./step.sh\n" : "cd ..\nbash ./step.sh\n";
-		const struct fingerprint_job job = {.script = script, .script_len = strlen(script), .work_dir = below};
-		assert_int_equal(atoi(of_job(&job) + 36), 2 - sourced);
+	for (int how = 0; how < 3; how++) {
+		static const char *const scripts[] = {"cd ..\nbash ./step.sh\n", "cd ..\nsource ./step.sh\n", "cd ..\n./step.sh\n"};
+		const struct fingerprint_job job = {.script = scripts[how], .script_len = strlen(scripts[how]), .work_dir = below};
+		assert_int_equal(atoi(of_job(&job) + 36), how ? 1 : 2);
 	}
 	assert_int_equal(rmdir(below), 0);
 	/* what an inner script starts with srun */
