@@ -48,6 +48,9 @@ static const char *const SYSTEM[] = {"cat", "chmod", "cp",    "ln",	"mkdir", "mv
 static const char *const RUNNERS[] = {"ash",	  "bash", "csh", "dash", "env",	 "fish",  "ksh", "mksh",
 				      "parallel", "sh",	  "ssh", "sudo", "submitit.core._submit", "tcsh", "xargs", "zsh"};
 
+/* They may put a file where a script stood. */
+static const char *const MOVERS[] = {"cp", "ln", "mv", "rm"};
+
 static const char *const SHELLS[] = {"ash", "bash", "csh", "dash", "fish",
 				     "ksh", "mksh", "sh",  "tcsh", "zsh"};
 /* Shells of scripts that this reader understands. */
@@ -106,6 +109,13 @@ bool launches_is_shell_script(const char *head, size_t len)
 	char name[64];
 	interpreter(head, len, name);
 	return WORD_LISTED(name, SHELLS);
+}
+
+bool launches_is_understood(const char *head, size_t len)
+{
+	char name[64];
+	interpreter(head, len, name);
+	return WORD_LISTED(name, UNDERSTOOD);
 }
 
 /* An input may name files beside it. Below the directories of the job it counts with its folders, elsewhere with its
@@ -435,16 +445,39 @@ static int read_head(struct launches *l, const struct script_word *words, size_t
 	return 0;
 }
 
+static int take_commands(struct launches *l);
+
+/* The launches of the last inner script, as if they stood here. What the script sets does not outlive it. */
+static int take_inner(struct launches *l)
+{
+	struct script_words outer = l->w;
+	bool modules = l->modules;
+	int rc;
+	l->w = l->inner[l->n_inner - 1];
+	l->within = true;
+	rc = take_commands(l);
+	l->within = l->ended = l->last_prefixed = false;
+	l->after_inner = true;
+	l->modules = modules;
+	memset(l->exported, 0, sizeof(l->exported));
+	l->n_env = 0;
+	l->w = outer;
+	return rc;
+}
+
 static int take_head(struct launches *l, const struct script_word *words, size_t n, bool after_launch)
 {
 	const char *head = words[0].text;
 	uint8_t joint = words[0].joint;
+	bool after_inner = l->after_inner;
+	int inner;
+	l->after_inner = false;
 	l->in_launch = false;
 	if (joint == SCRIPT_JOINT_OR && !is_exit(head) && strcmp(head, "true") != 0 &&
 	    strcmp(head, "echo") != 0)
 		return doubt(l, "runs only if another command fails", head);
 	if (joint == SCRIPT_JOINT_PIPE) {
-		if (!after_launch || strcmp(head, "tee") != 0)
+		if (!after_launch || after_inner || strcmp(head, "tee") != 0)
 			return doubt(l, "a pipe", head);
 		l->in_launch = true;
 		return launches_tee(l, words, n);
@@ -452,6 +485,8 @@ static int take_head(struct launches *l, const struct script_word *words, size_t
 	if (!is_certain(&words[0]))
 		return doubt(l, "not known before the job runs", head);
 	if (is_exit(head)) {
+		if (l->within && !(n == 2 && strcmp(words[1].text, "0") == 0))
+			return doubt(l, "exit with another status than 0 in a script within the script", head);
 		l->ended = joint == SCRIPT_JOINT_NEXT;
 		return joint == SCRIPT_JOINT_AND ? doubt(l, "exit on a condition", "&&") : 0;
 	}
@@ -467,6 +502,11 @@ static int take_head(struct launches *l, const struct script_word *words, size_t
 		return change_dir(l, words, n);
 	if (strcmp(head, "set") == 0)
 		return set_options(l, words, n);
+	if (WORD_LISTED(path_base(head), MOVERS))
+		l->moved = true;
+	inner = launches_inner(l, words, n);
+	if (inner)
+		return inner < 0 ? -1 : take_inner(l);
 	l->in_launch = true;
 	return hash_launch(l, words, n);
 }
@@ -551,6 +591,8 @@ int launches_of(const struct fingerprint_job *job, char out[LAUNCHES_LEN], struc
 	}
 done:
 	script_words_free(&l->w);
+	for (size_t i = 0; i < l->n_inner; i++)
+		script_words_free(&l->inner[i]);
 	XXH3_freeState(l->hash);
 	free(l->buffer);
 	free(l);

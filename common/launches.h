@@ -19,7 +19,8 @@
  *
  * A wrong answer would tell a prediction of another program. So there is no answer if the reader does not
  * understand a part that can change a launch. Such parts are loops, conditions, functions, `eval`, `source`,
- * substitutions, redirected input, here-documents and other shells.
+ * substitutions, redirected input, here-documents and other shells. A script of simple commands that the job script runs is
+ * read, too: its launches count as if they stood in the job script.
  *
  * `module load` is taken to change only where programs and libraries are found. Programs that are found in
  * PATH are therefore unknown behind it.

@@ -127,7 +127,7 @@ int launches_tee(struct launches *l, const struct script_word *words, size_t n)
 	return 0;
 }
 
-static bool is_output(const struct launches *l, const char *path)
+bool launches_is_output(const struct launches *l, const char *path)
 {
 	bool found = false;
 	for (size_t i = 0; i < l->n_outputs && !found; i++) {
@@ -217,7 +217,7 @@ static int list(struct launches *l, const char *dir, char *paths[LAUNCH_LISTING_
 			continue;
 		path = path_normal(dir, e->d_name);
 		if (path && !took_too_long(l) && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-		    (is_output(l, path) || is_job_script(l, path))) {
+		    (launches_is_output(l, path) || is_job_script(l, path))) {
 			free(path);
 			continue;
 		}

@@ -16,6 +16,8 @@
 #define LAUNCH_ENV_MAX	   128
 #define LAUNCH_DIRS_MAX	   16
 #define LAUNCH_OUTPUTS_MAX 64
+#define LAUNCH_INNER_MAX   8
+#define LAUNCH_INNER_BYTES (64 * 1024)
 #define LAUNCH_LISTING_MAX                                                                                   \
 	64 /* files of a directory that count by content; scripts of directories with more are rare */
 
@@ -51,6 +53,12 @@ struct launches {
 	bool in_launch;	    /* the last command was a launch */
 	bool conditional;   /* the command runs only if a launch before it ended well */
 	bool ended;	    /* by `exit` */
+	bool moved;	    /* a tool of the system may have put a script in place */
+	/* Scripts that the script runs. `w` is the one being read; `env` and `outputs` hold words of all. */
+	struct script_words inner[LAUNCH_INNER_MAX];
+	size_t n_inner;
+	bool within;	 /* an inner script is being read */
+	bool after_inner; /* the last command ran one */
 };
 
 /* Functions that return int return 0, or -1 with l->why filled. */
@@ -60,6 +68,15 @@ int launches_word(struct launches *l, const char *dir, const char *word);
 /* The part of an absolute path below dir; NULL: it is elsewhere. */
 const char *launches_below(const char *dir, const char *path);
 bool launches_is_shell_script(const char *head, size_t len);
+/* Does the script write this file? */
+bool launches_is_output(const struct launches *l, const char *path);
+/*
+ * words[0..n): a command that runs a script, as `bash step.sh` or `./step.sh`. Reads the script into l->inner. Returns 1, 0 if the
+ * command runs no script, or -1.
+ */
+int launches_inner(struct launches *l, const struct script_word *words, size_t n);
+/* Is it a script of a shell that the reader understands, by its first line? */
+bool launches_is_understood(const char *head, size_t len);
 
 struct launch_file {
 	bool program, data, shell_script;

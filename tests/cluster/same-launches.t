@@ -53,11 +53,14 @@ ok(wait_until(240, sub { ($state = shown($first)->{program}{state} // '') eq 're
 my $same = qr/^sbatch: precedent: .*; same program, arguments and inputs as job $first; /m;
 my $two = $testbed->path('two');
 my $learned;
+$testbed->write('two/step.sh', "#!/bin/sh\nmpirun ./heat 256 \$1\necho done\n", 0755);
 for (
 	['another directory', "#!/bin/bash\nmpirun ./heat 256 4000\n"],
 	['time, set, date and echo', "#!/bin/bash\nset -e\ndate\ntime mpirun ./heat 256 4000\necho done\n"],
 	['$SLURM_SUBMIT_DIR', "#!/bin/sh\ncd \$SLURM_SUBMIT_DIR\nmpirun \$SLURM_SUBMIT_DIR/heat 256 4000\n"],
 	['an absolute path', "#!/bin/sh\nmpirun $two/heat 256 4000 > log\n"],
+	['a script within the script', "#!/bin/sh\nbash --login step.sh 4000\n"],
+	['... run by its path', "#!/bin/sh\ndate\n./step.sh 4000 > log\n"],
 	['a pipe', "#!/bin/sh\n# in a pipe\nmpirun ./heat 256 4000 && echo ok\n", 'pipe'],
 ) {
 	my ($what, $script, @more) = @$_;
@@ -75,6 +78,7 @@ like($words, qr/^Known by:  program, arguments and inputs are those of job $firs
 
 for (
 	['two', 'another argument', "#!/bin/bash\nmpirun ./heat 256 4001\n"],
+	['two', 'another argument of a script within', "#!/bin/bash\n./step.sh 4001\n"],
 	['two', 'a loop', "#!/bin/bash\nfor i in 1; do mpirun ./heat 256 4000; done\n"],
 	['three', 'another program', "#!/bin/bash\ntime mpirun ./heat 256 4000\n"],
 ) {

@@ -320,6 +320,75 @@ static void test_what_is_not_certain(void **state)
 	environment_value[0] = '\0';
 }
 
+#define STEP "#!/bin/bash -l\nmodule load x\nmpirun -n 4 ./prog in.dat $1\necho done\n"
+
+/* A script within the script: its launches count, and nothing else of it. */
+static void test_scripts_within(void **state)
+{
+	static const char *const same[] = {
+	    "bash step.sh 5", "bash --login step.sh 5", "sh -eu -- ./step.sh 5 > log", "/bin/bash -o pipefail step.sh 5 2>&1",
+	    "./step.sh 5", "module load x\n\"$SLURM_SUBMIT_DIR/step.sh\" '5' && echo ok", "N=5\ndate\nbash step.sh $N",
+	};
+	static const char *const twice[] = {
+	    "bash step.sh 5\nmpirun -n 4 ./tool", "mpirun -n 4 ./prog in.dat 5; bash last.sh; echo done", "./step.sh 5\nbash last.sh",
+	};
+	static const char *const none[] = {
+	    "srun ./step.sh 5", "mpirun bash step.sh 5", "bash -c ./step.sh", "bash -s step.sh", "bash --posix step.sh 5",
+	    "bash step.sh", "bash step.sh \"$@\"", "bash step.sh $SLURM_NTASKS", "bash < step.sh", "bash step.sh 5 &",
+	    "N=7 bash step.sh 5", "export N=7\nbash step.sh 5", "cd sub\nbash ../step.sh 5", "cd sub\n../step.sh 5",
+	    "mpirun ./tool && bash step.sh 5", "false || bash step.sh 5", "echo 5 | bash step.sh 5", "source step.sh 5",
+	    "echo > step.sh\nbash step.sh 5", "mpirun ./tool > step.sh\nbash step.sh 5", "mpirun ./tool | tee step.sh\nbash step.sh 5",
+	    "cp more.dat step.sh\nbash step.sh 5", "bash last.sh | tee log", "bash nested.sh", "bash loop.sh", "bash moves.sh", "bash fails.sh\nmpirun ./tool",
+	    "bash nowhere.sh", "exec bash step.sh 5", "bash step.sh* 5", "./moves.sh",
+	};
+	char base[LAUNCHES_LEN], script[1024];
+	(void)state;
+	put("here", "step.sh", STEP, sizeof(STEP) - 1, 0755);
+	text("here", "last.sh", "mpirun -n 4 ./tool\nexit 0\n");
+	text("here", "nested.sh", "bash step.sh 5\n");
+	text("here", "loop.sh", "for i in 1; do mpirun ./prog in.dat; done\n");
+	text("here", "moves.sh", "cd sub\nmpirun ../prog ../in.dat\n");
+	text("here", "fails.sh", "mpirun ./prog in.dat\nexit 1\n");
+	snprintf(base, sizeof(base), "%s", of("here", BASE));
+	for (size_t i = 0; i < N(same); i++) {
+		snprintf(script, sizeof(script), "#!/bin/sh\n%s\n", same[i]);
+		if (strcmp(of("here", script), base))
+			fail_msg("has another hash: %s", same[i]);
+	}
+	snprintf(base, sizeof(base), "%s", of("here", "#!/bin/sh\nmpirun -n 4 ./prog in.dat 5\nmpirun -n 4 ./tool\n"));
+	for (size_t i = 0; i < N(twice); i++) {
+		snprintf(script, sizeof(script), "#!/bin/sh\n%s\n", twice[i]);
+		if (strcmp(of("here", script), base))
+			fail_msg("has another hash: %s", twice[i]);
+	}
+	for (size_t i = 0; i < N(none); i++) {
+		snprintf(script, sizeof(script), "#!/bin/sh\n%s\n", none[i]);
+		if (of("here", script)[0])
+			fail_msg("has a hash: %s", none[i]);
+	}
+	/* what it sets is forgotten; what it launches with it is not */
+	text("here", "sets.sh", "export OMP_NUM_THREADS=2\nmpirun -n 4 ./prog in.dat 5\n");
+	snprintf(base, sizeof(base), "%s", of("here", "#!/bin/sh\nexport OMP_NUM_THREADS=2\nmpirun -n 4 ./prog in.dat 5\n"));
+	assert_string_equal(of("here", "#!/bin/sh\nbash sets.sh\n"), base);
+	snprintf(base, sizeof(base), "%s", of("here", "#!/bin/sh\nOMP_NUM_THREADS=2 mpirun -n 4 ./prog in.dat 5\nmpirun -n 4 ./tool\n"));
+	assert_string_equal(base, "");
+	assert_int_equal(strlen(of("here", "#!/bin/sh\nbash sets.sh\nmpirun -n 4 ./tool\n")), 35);
+	assert_string_not_equal(of("here", "#!/bin/sh\nbash sets.sh\nmpirun -n 4 ./tool\n"),
+				of("here", "#!/bin/sh\nexport OMP_NUM_THREADS=2\nmpirun -n 4 ./prog in.dat 5\nmpirun -n 4 ./tool\n"));
+	/* all launches write the file, or the last one does */
+	text("here", "both.sh", "mpirun -n 4 ./prog in.dat 5\nmpirun -n 4 ./tool\n");
+	assert_string_equal(of("here", "#!/bin/sh\nbash both.sh\n"), of("here", "#!/bin/sh\nmpirun -n 4 ./prog in.dat 5\nmpirun -n 4 ./tool\n"));
+	assert_string_not_equal(of("here", "#!/bin/sh\nbash both.sh > a\n"),
+				of("here", "#!/bin/sh\nmpirun -n 4 ./prog in.dat 5 > a\nmpirun -n 4 ./tool\n"));
+	assert_string_not_equal(of("here", "#!/bin/sh\nbash both.sh > a\n"), of("here", "#!/bin/sh\nbash both.sh 2> a\n"));
+	/* another program, another input */
+	snprintf(base, sizeof(base), "%s", of("here", "#!/bin/sh\nbash step.sh 5\n"));
+	text("here", "step.sh", "mpirun -n 4 ./tool in.dat $1\n");
+	assert_string_not_equal(of("here", "#!/bin/sh\nbash step.sh 5\n"), base);
+	text("here", "step.sh", "mpirun -n 4 ./prog more.dat $1\n");
+	assert_string_not_equal(of("here", "#!/bin/sh\nbash step.sh 5\n"), base);
+}
+
 /* A program that names no input may read any file of its directory. */
 static void test_directory_counts_without_input(void **state)
 {
@@ -656,6 +725,7 @@ int main(void)
 	    cmocka_unit_test(test_text_around_does_not_count),
 	    cmocka_unit_test(test_different_launches),
 	    cmocka_unit_test(test_what_is_not_certain),
+	    cmocka_unit_test(test_scripts_within),
 	    cmocka_unit_test(test_directory_counts_without_input),
 	    cmocka_unit_test(test_files_that_are_no_inputs),
 	    cmocka_unit_test(test_folders_of_inputs),
