@@ -13,7 +13,9 @@ const char *accuracy_percent(double share, char *out, size_t size);
 const char *accuracy_hours(double hours, char *out, size_t size);
 /* The user's name, or the number. Returns out. */
 const char *accuracy_user_name(double uid, char *out, size_t size);
-/* Whom a row is about: a partition, "name (family)", a user. Returns out, size at least 32. */
+/* How many jobs were told a prediction; *of: of so many that have ended, 0: the answer does not say it. */
+double accuracy_told(const json_t *all, double *of);
+/* Whom a row is about: a partition, "name (family)", a user, a source. Returns out, size at least 32. */
 const char *accuracy_group_name(const json_t *row, char *out, size_t size);
 
 /* The simpler predictors, in the order in which they are shown; ends with key NULL. */

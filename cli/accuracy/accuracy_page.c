@@ -46,20 +46,30 @@ static int head_put(FILE *out, const json_t *answer)
 
 /* ---- the figures that matter ---- */
 
+static void told_tile(FILE *out, const json_t *all)
+{
+	double of, told = accuracy_told(all, &of);
+	char share[16], more[160];
+
+	if (of <= 0)
+		return;
+	snprintf(more, sizeof(more), "of %.0f batch jobs that ended; similar runs were known of %.0f more", of,
+		 jnum(json_object_get(all, "ended"), "similar"));
+	page_tile(out, "Jobs with a prediction", "", accuracy_percent(told / of, share, sizeof(share)), more);
+}
+
 static void tiles_put(FILE *out, const json_t *all)
 {
 	const json_t *base = json_object_get(all, "baselines");
 	double n = jnum(all, "n");
-	char a[32], b[32], more[160];
+	char a[32], b[32], c[32], more[160];
 
 	fputs("<dl class=\"tiles\">\n", out);
-	snprintf(more, sizeof(more), "the user's last two runs: %s; requests: %s",
-		 accuracy_percent(jnum(json_object_get(base, "last_two_user"), "median_error"), a, sizeof(a)),
-		 accuracy_percent(jnum(json_object_get(base, "request"), "median_error"), b, sizeof(b)));
+	told_tile(out, all);
+	snprintf(more, sizeof(more), "nine in ten within %s; the worst: %s, job %.0f; requests: %s",
+		 accuracy_percent(jnum(all, "p90_error"), a, sizeof(a)), accuracy_percent(jnum(all, "worst_error"), b, sizeof(b)),
+		 jnum(all, "worst_job"), accuracy_percent(jnum(json_object_get(base, "request"), "median_error"), c, sizeof(c)));
 	page_tile(out, "Median error", "", accuracy_percent(jnum(all, "median_error"), a, sizeof(a)), more);
-	snprintf(more, sizeof(more), "the worst: %s, job %.0f", accuracy_percent(jnum(all, "worst_error"), b, sizeof(b)),
-		 jnum(all, "worst_job"));
-	page_tile(out, "Nine in ten within", "", accuracy_percent(jnum(all, "p90_error"), a, sizeof(a)), more);
 	snprintf(more, sizeof(more), "%.0f ran longer than its upper bound, %.0f shorter than its lower", jnum(all, "under"),
 		 jnum(all, "below"));
 	page_tile(out, "Inside the interval", "", accuracy_percent(jnum(all, "inside") / n, a, sizeof(a)), more);
@@ -204,6 +214,7 @@ static int page_put(FILE *out, const void *of)
 	accuracy_plot_reserved(out, answer);
 	fputs("</div>\n", out);
 	predictors_put(out, all);
+	groups_put(out, answer, "sources", "sources_n", "By source of the prediction", "Source");
 	groups_put(out, answer, "candidates", "candidates_n", "By partition", "Partition");
 	groups_put(out, answer, "users", "users_n", "By user", "User");
 	groups_put(out, answer, "families", "families_n", "By family of jobs", "Job");

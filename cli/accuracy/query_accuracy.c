@@ -53,6 +53,8 @@ const char *accuracy_group_name(const json_t *row, char *out, size_t size)
 {
 	if (json_object_get(row, "family"))
 		snprintf(out, size, "%.*s (%.8s)", (int)size - 16, jstr(row, "name"), jstr(row, "family"));
+	else if (json_object_get(row, "source"))
+		snprintf(out, size, "%.*s", (int)size - 1, jstr(row, "source"));
 	else if (json_object_get(row, "candidate"))
 		snprintf(out, size, "%.*s", (int)size - 1, jstr(row, "candidate"));
 	else
@@ -102,6 +104,34 @@ static void predictors_print(json_t *all)
 	json_decref(own);
 }
 
+double accuracy_told(const json_t *all, double *of)
+{
+	const json_t *ended = json_object_get(all, "ended"), *n;
+	double told = 0;
+	const char *source;
+
+	*of = 0;
+	json_object_foreach((json_t *)(uintptr_t)ended, source, n)
+	{
+		*of += json_number_value(n);
+		told += strcmp(source, "similar") && strcmp(source, "nothing") ? json_number_value(n) : 0;
+	}
+	return told;
+}
+
+static void told_print(const json_t *all)
+{
+	const json_t *ended = json_object_get(all, "ended");
+	double of, told = accuracy_told(all, &of);
+	char share[16];
+
+	if (of > 0)
+		printf("\nTold       %.0f of %.0f batch jobs that ended (%s): %.0f by runs, %.0f by probes, %.0f by a model;\n"
+		       "           of %.0f more only similar runs were known, of %.0f nothing",
+		       told, of, accuracy_percent(told / of, share, sizeof(share)), jnum(ended, "runs"), jnum(ended, "probe"),
+		       jnum(ended, "model"), jnum(ended, "similar"), jnum(ended, "nothing"));
+}
+
 static void outcome_print(const json_t *all)
 {
 	double n = jnum(all, "n");
@@ -127,15 +157,16 @@ static void outcome_print(const json_t *all)
 
 /* ---- tables ---- */
 
-enum grouping { BY_USER, BY_FAMILY, BY_PARTITION };
+enum grouping { BY_USER, BY_FAMILY, BY_PARTITION, BY_SOURCE };
 
-static const char *const grouping_names[] = {"user", "family", "partition", NULL};
+static const char *const grouping_names[] = {"user", "family", "partition", "source", NULL};
 static const struct {
 	const char *rows, *count, *heading;
 } groupings[] = {
 	[BY_USER] = {"users", "users_n", "USER"},
 	[BY_FAMILY] = {"families", "families_n", "FAMILY"},
 	[BY_PARTITION] = {"candidates", "candidates_n", "PARTITION"},
+	[BY_SOURCE] = {"sources", "sources_n", "SOURCE"},
 };
 
 static void group_line(const json_t *row)
@@ -198,6 +229,7 @@ static void accuracy_print(json_t *answer, int by)
 		return;
 	}
 	predictors_print(all);
+	told_print(all);
 	outcome_print(all);
 	groups_print(answer, BY_PARTITION, ROWS_DEFAULT);
 }
@@ -260,7 +292,7 @@ static int accuracy_verb(int argc, char **argv)
 }
 
 static const struct verb_option options[] = {
-	{"by", 0, "WHAT", OPT_WORD(struct args, by, grouping_names), .help = "one line for each user, family of jobs or partition"},
+	{"by", 0, "WHAT", OPT_WORD(struct args, by, grouping_names), .help = "one line for each user, family of jobs, partition or source of predictions"},
 	{"days", 0, "N", OPT_NUMBER(struct args, days, 1, 36500), .wants = "takes a number of days",
 	 .help = "only jobs submitted in the last N days"},
 	{"mine", 0, NULL, OPT_FLAG(struct args, mine), .help = "only your own (root and SlurmUser see all)"},
@@ -273,14 +305,16 @@ static const struct verb_option options[] = {
 
 const struct verb verb_accuracy = {
 	"accuracy", "", "how good the predictions have been",
-	.forms = {"[--by user|family|partition] [--days N] [--mine] [--json | --html FILE | --from FILE]",
+	.forms = {"[--by user|family|partition|source] [--days N] [--mine] [--json | --html FILE | --from FILE]",
 		  "--cost [--days N] [--mine] [--json]"},
 	.text = "How good the predictions were of jobs that ended, beside what simpler predictors would have said of the same jobs when "
 		"they were submitted.\n\n"
 		"MEDIAN, 90 % and WORST are of |predicted - actual| / actual. TOO SHORT: ran longer than predicted. TIMES: what was "
 		"predicted over what was used. ABOVE: ran longer than the interval's upper bound. RAISED: their limit was raised. ASKED "
 		"and SET: the requested time and the limit, over what was used. USER and REQUEST: the median error of the user's last "
-		"two runs, and of the request.",
+		"two runs, and of the request.\n\n"
+		"A source is what told the job: probes, runs of the same job, a model over its numbers, or similar runs. Errors are of "
+		"predictions alone.",
 	.examples = {"--by partition", "--cost --days 30"},
 	.options = options, .run = accuracy_verb,
 };

@@ -26,7 +26,19 @@ enum accuracy_predictor {
 };
 const char *accuracy_predictor_name(enum accuracy_predictor p); /* precedent, request, last_two_user, last_two_job, perfect */
 
+/* What a job was told its time by. */
+enum accuracy_source {
+	ACCURACY_PROBE,   /* skeleton or partial execution */
+	ACCURACY_RUNS,	  /* runs of the same job */
+	ACCURACY_MODEL,	  /* runs with other numbers */
+	ACCURACY_SIMILAR, /* no prediction: what similar runs took */
+	ACCURACY_NOTHING,
+	ACCURACY_SOURCES
+};
+const char *accuracy_source_name(enum accuracy_source s); /* probe, runs, model, similar, nothing */
+
 struct accuracy_sample {
+	enum accuracy_source source;
 	uint32_t jobid, uid, nodes, extensions;
 	unsigned candidate; /* index into accuracy_set.candidates */
 	char family[IDENTITY_KEY_LEN + 1];
@@ -44,6 +56,8 @@ struct accuracy_set {
 	struct accuracy_sample *list; /* latest submission first */
 	size_t n, cap;
 	bool cut; /* there are more than were read */
+	/* Batch jobs that Precedent saw when they were submitted and that have ended, by source. Imported jobs are none. */
+	size_t ended[ACCURACY_SOURCES];
 	size_t unseen; /* runs with a limit below what their user asked for whose end nobody saw; not in the list */
 	unsigned n_candidates;
 	char candidates[ACCURACY_CANDIDATES_MAX][CONF_CANDIDATE_MAX];

@@ -44,6 +44,30 @@ static unsigned candidate_index(struct accuracy_set *set, const char *name)
 	return set->n_candidates++;
 }
 
+const char *accuracy_source_name(enum accuracy_source s)
+{
+	static const char *const names[ACCURACY_SOURCES] = {
+		[ACCURACY_PROBE] = "probe", [ACCURACY_RUNS] = "runs", [ACCURACY_MODEL] = "model", [ACCURACY_SIMILAR] = "similar",
+		[ACCURACY_NOTHING] = "nothing",
+	};
+
+	return names[s];
+}
+
+static enum accuracy_source source_of(const struct store_run *r)
+{
+	static const enum accuracy_source of[ESTIMATE_KINDS] = {
+		[ESTIMATE_SOURCE] = ACCURACY_RUNS,    [ESTIMATE_SKELETON] = ACCURACY_PROBE, [ESTIMATE_HISTORY] = ACCURACY_RUNS,
+		[ESTIMATE_BLEND] = ACCURACY_RUNS,     [ESTIMATE_PARTIAL] = ACCURACY_PROBE,  [ESTIMATE_FAMILY] = ACCURACY_MODEL,
+		[ESTIMATE_MODEL] = ACCURACY_MODEL,    [ESTIMATE_JOINT] = ACCURACY_MODEL,
+	};
+
+	if (!(r->pred_s > 0))
+		return r->similar[0] && strncmp(r->similar, "launch/", 7) && strncmp(r->similar, "fresh/", 6) ? ACCURACY_SIMILAR
+														 : ACCURACY_NOTHING;
+	return r->pred_kind >= 0 && r->pred_kind < ESTIMATE_KINDS ? of[r->pred_kind] : ACCURACY_RUNS;
+}
+
 bool accuracy_run_counts(const struct store_run *r)
 {
 	return r->pred_s > 0 && r->elapsed_s > 0 && !strcmp(r->candidate, r->pred_candidate) &&
@@ -53,6 +77,7 @@ bool accuracy_run_counts(const struct store_run *r)
 void accuracy_sample_of(const struct store_run *r, struct accuracy_sample *s)
 {
 	memset(s, 0, sizeof(*s));
+	s->source = source_of(r);
 	s->jobid = r->jobid;
 	s->uid = r->uid;
 	s->nodes = r->nodes;
@@ -86,6 +111,8 @@ static int run_add(const struct store_run *r, void *arg)
 	baseline_key(r->key, b->key);
 	set->unseen += r->submit_time >= x->since && !strcmp(r->end_state, "UNKNOWN") && r->limit_min < r->user_limit_min &&
 		       r->limit_min != DURATION_UNSET && r->user_limit_min != DURATION_UNSET;
+	if (seen && r->key[0] && r->submit_time >= x->since && set->n < SAMPLES_MAX)
+		set->ended[source_of(r)]++;
 	if (set->n == SAMPLES_MAX || r->submit_time < x->since)
 		x->older++;
 	if (r->submit_time >= x->since && accuracy_run_counts(r)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The accuracy of predictions as JSON: a row for all, and for each candidate, family and user. Rows are sorted by runs; beyond
+ * The accuracy of predictions as JSON: a row for all, and for each candidate, family, user and source. Rows are sorted by runs; beyond
  * ROWS_MAX they are counted. On request the samples for plots follow. The figures are explained in accuracy/accuracy.h.
  */
 #include <math.h>
@@ -63,7 +63,7 @@ static json_t *row_json(const struct accuracy_row *r)
 	return row;
 }
 
-enum grouping { BY_CANDIDATE, BY_FAMILY, BY_USER };
+enum grouping { BY_CANDIDATE, BY_FAMILY, BY_USER, BY_SOURCE };
 
 static int group_order(const void *a, const void *b, void *grouping)
 {
@@ -75,6 +75,8 @@ static int group_order(const void *a, const void *b, void *grouping)
 		return (x->candidate > y->candidate) - (x->candidate < y->candidate);
 	case BY_USER:
 		return (x->uid > y->uid) - (x->uid < y->uid);
+	case BY_SOURCE:
+		return (x->source > y->source) - (x->source < y->source);
 	default:
 		return strcmp(x->family, y->family);
 	}
@@ -102,6 +104,8 @@ static json_t *group_json(const struct view *v, const struct group *g, enum grou
 	o = row_json(&row);
 	if (grouping == BY_CANDIDATE)
 		json_object_set_new(o, "candidate", clean_json(v->set->candidates[first->candidate]));
+	else if (grouping == BY_SOURCE)
+		json_object_set_new(o, "source", json_string(accuracy_source_name(first->source)));
 	else
 		json_object_set_new(o, "uid", json_integer(first->uid));
 	if (grouping == BY_FAMILY) {
@@ -270,6 +274,16 @@ static int timeline_put(json_t *reply, struct view *v, struct errbuf *errp)
 
 /* ---- the answer ---- */
 
+/* How many jobs were told by each source, of all that have ended. */
+static json_t *ended_json(const struct accuracy_set *set)
+{
+	json_t *ended = json_object();
+
+	for (int i = 0; i < ACCURACY_SOURCES; i++)
+		json_object_set_new(ended, accuracy_source_name((enum accuracy_source)i), json_integer((json_int_t)set->ended[i]));
+	return ended;
+}
+
 static int reply_fill(json_t *reply, struct view *v, json_int_t points, struct errbuf *errp)
 {
 	struct accuracy_row all;
@@ -278,6 +292,7 @@ static int reply_fill(json_t *reply, struct view *v, json_int_t points, struct e
 		return -1;
 	json_object_set_new(reply, "all", row_json(&all));
 	json_object_set_new(json_object_get(reply, "all"), "unseen", json_integer((json_int_t)v->set->unseen));
+	json_object_set_new(json_object_get(reply, "all"), "ended", ended_json(v->set));
 	if (points > 0) {
 		json_object_set_new(reply, "candidate_names", names_json(v->set));
 		json_object_set_new(reply, "points", points_json(v, points < POINTS_MAX ? (size_t)points : POINTS_MAX));
@@ -285,6 +300,7 @@ static int reply_fill(json_t *reply, struct view *v, json_int_t points, struct e
 			return -1;
 	}
 	if (rows_put(reply, v, BY_CANDIDATE, "candidates", "candidates_n", errp) < 0 ||
+	    rows_put(reply, v, BY_SOURCE, "sources", "sources_n", errp) < 0 ||
 	    rows_put(reply, v, BY_FAMILY, "families", "families_n", errp) < 0)
 		return -1;
 	return rows_put(reply, v, BY_USER, "users", "users_n", errp);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/duration.h"
+#include "predictor/estimate/estimate.h"
 #include "predictor/query/answer.h"
 #include "predictor/store/runs.h"
 
@@ -50,6 +51,8 @@ static void run_make(struct store_run *r, uint32_t job, int64_t submit)
 {
 	unsigned family = (unsigned)(FAMILIES * pow(uniform(), 2)), part = (unsigned)(uniform() * 2.3), variant = (unsigned)(uniform() * 6);
 	double base = exp(log(90) + (family * 37 % FAMILIES) / (double)FAMILIES * log(600)), off = 0.03 * normal();
+	static const enum estimate_kind kinds[] = {ESTIMATE_HISTORY, ESTIMATE_SKELETON, ESTIMATE_BLEND, ESTIMATE_HISTORY, ESTIMATE_MODEL,
+						   ESTIMATE_HISTORY, ESTIMATE_FAMILY,	ESTIMATE_HISTORY, ESTIMATE_PARTIAL};
 	static const char *const partitions[] = {"fast", "slow", "fat:bigmem"};
 
 	memset(r, 0, sizeof(*r));
@@ -72,8 +75,12 @@ static void run_make(struct store_run *r, uint32_t job, int64_t submit)
 	strcpy(r->end_state, uniform() < 0.96 ? "COMPLETED" : uniform() < 0.5 ? "FAILED" : "CANCELLED");
 	r->act = uniform() < 0.06 ? ACT_TRACE : ACT_PREDICT;
 	r->mode = MODE_LIMIT;
-	if (r->act == ACT_TRACE)
+	r->pred_kind = -1;
+	if (r->act == ACT_TRACE) {
+		strcpy(r->similar, job % 3 ? "command/600/120/4200" : "launch/7");
 		return;
+	}
+	r->pred_kind = kinds[job % (sizeof(kinds) / sizeof(kinds[0]))];
 	if (uniform() < 0.03)
 		off = -0.35 * uniform();
 	r->pred_s = r->elapsed_s * (1 + off + 0.01);

@@ -57,7 +57,12 @@ subtest 'the answer' => sub {
 		ok($close->($b->{median_error}, median(@{ $error{$who} })), "$who: median");
 	}
 	is($all->{baselines}{perfect}{worst_error}, 0, 'perfect is perfect');
-	is(sum(map { $_->{n} } @{ $answer->{$_} }), $all->{n}, "$_ are all runs") for qw(candidates users families);
+	is(sum(map { $_->{n} } @{ $answer->{$_} }), $all->{n}, "$_ are all runs") for qw(candidates users families sources);
+	is_deeply([sort keys %{ $all->{ended} }], [qw(model nothing probe runs similar)], 'jobs that ended, by source');
+	is(sum(values %{ $all->{ended} }), 2000, '... are all of them');
+	my $told = sum(@{ $all->{ended} }{qw(model probe runs)});
+	cmp_ok($told, '>=', $all->{n}, 'more were told than count: some failed');
+	ok($all->{ended}{similar} > 50 && $all->{ended}{nothing} > 20, 'of others similar runs were known, or nothing');
 	is($all->{extensions}, sum(@{ $p->{extensions} }), 'extensions');
 	my $freed = sum(map { my $l = $p->{limit}[$_] || $p->{request}[$_]; $p->{nodes}[$_] * ($p->{request}[$_] - $l) / 3600 } 0 .. $#{ $p->{job} });
 	ok(abs($freed - $all->{freed_node_h}) < 0.001 * $freed, 'node-hours freed');
@@ -73,7 +78,11 @@ subtest 'on a terminal' => sub {
 	like($r->{out}, qr/^precedent +\d+\.\d %/m, 'Precedent first');
 	like($r->{out}, qr/^same user +.* mean of the user's last two runs$/m, 'and the others');
 	like($r->{out}, qr/^fast +\d+ /m, 'by partition');
-	my %first = (user => '100[1-8]', family => 'heat3d \([0-9a-f]{8}\)', partition => 'fat:bigmem');
+	my $ended = $answer->{all}{ended};
+	my $told = sum(@$ended{qw(model probe runs)});
+	like($r->{out}, qr/^Told +$told of 2000 batch jobs that ended \(\d+\.\d %\): $ended->{runs} by runs, $ended->{probe} by probes, $ended->{model} by a model;
+ +of $ended->{similar} more only similar runs were known, of $ended->{nothing} nothing$/m, 'how many jobs were told, and by what');
+	my %first = (source => 'probe', user => '100[1-8]', family => 'heat3d \([0-9a-f]{8}\)', partition => 'fat:bigmem');
 	for my $by (sort keys %first) {
 		my $out = precedent('accuracy', '--from', $file, '--by', $by)->{out};
 		like($out, qr/^$first{$by} +\d+ /m, "--by $by");
@@ -100,7 +109,7 @@ subtest 'the budget of probes' => sub {
 };
 
 subtest 'usage' => sub {
-	my %wrong = ('user, family or partition' => [qw(--by node)], 'not both' => [qw(--json --html x)], 'for precedentd' => ['--from', $file, '--mine'],
+	my %wrong = ('user, family, partition or source' => [qw(--by node)], 'not both' => [qw(--json --html x)], 'for precedentd' => ['--from', $file, '--mine'],
 		'--cost goes with' => [qw(--cost --by user)]);
 	for my $why (sort keys %wrong) {
 		my $r = precedent('accuracy', @{ $wrong{$why} });
@@ -159,7 +168,9 @@ subtest 'the page' => sub {
 	my $n = self_contained($page);
 	is($n->{figure}, 4, 'four plots');
 	is(() = $page =~ /<svg [^>]*role="img" aria-labelledby="[a-z]+-h" aria-describedby="[a-z]+-d">/g, 4, 'with names and words');
-	is($n->{table}, 4, 'and the tables');
+	is($n->{table}, 5, 'and the tables');
+	like($page, qr{<dt>Jobs with a prediction</dt><dd>\d+\.\d %</dd><dd>of 2000 batch jobs that ended; similar runs were known of \d+ more</dd>},
+		'the share of jobs that were told');
 	is(() = $page =~ /<title>Job \d+ on /g, $answer->{all}{n}, 'a mark for each run');
 	ok($page !~ /\bnan\b|\binf\b|\(null\)/, 'no numbers that are none');
 	like($page, qr{&lt;/title&gt;&lt;script&gt;alert\(1\)&lt;/script&gt;}, 'names that look like markup are text');
