@@ -38,7 +38,8 @@ struct families {
 	size_t n, room;
 	double asked_h, used_h;
 	unsigned runs, ended, predicted, inside;
-	unsigned left_out; /* of srun and salloc, and heterogeneous jobs: they have no family */
+	double first, last; /* submissions of these; 0: not known */
+	unsigned left_out;  /* of srun and salloc, and heterogeneous jobs: they have no family */
 };
 
 /* ---- from runs to families ---- */
@@ -66,7 +67,7 @@ static double asked_of(const json_t *run)
 static void run_count(struct families *all, struct family *p, const json_t *run)
 {
 	const json_t *e = json_object_get(run, "predicted");
-	double s = jnum(run, "elapsed_s"), asked = asked_of(run), nodes = jnum(run, "nodes");
+	double s = jnum(run, "elapsed_s"), asked = asked_of(run), nodes = jnum(run, "nodes"), submit = jnum(run, "submit");
 	bool completed = !strcmp(jstr(run, "state"), "COMPLETED"), cut = !strcmp(jstr(run, "state"), "TIMEOUT");
 
 	if (!p->runs++) { /* the latest run comes first */
@@ -75,6 +76,10 @@ static void run_count(struct families *all, struct family *p, const json_t *run)
 	}
 	all->runs++;
 	all->predicted += e != NULL;
+	if (submit > 0) {
+		all->first = all->first > 0 ? fmin(all->first, submit) : submit;
+		all->last = fmax(all->last, submit);
+	}
 	if (!completed && !cut)
 		return;
 	p->ended += completed;
@@ -228,12 +233,23 @@ static void table_put(FILE *out, const struct families *p)
 	page_table_end(out);
 }
 
+/* The figures are of the latest jobs, so the reader wants to know since when. */
+static void period_put(FILE *out, const struct families *p)
+{
+	char first[32], last[32];
+
+	if (p->first > 0)
+		fprintf(out, "<p class=\"dim\">Submitted %.10s to %.10s.</p>\n", time_text(p->first, first, sizeof(first)),
+			time_text(p->last, last, sizeof(last)));
+}
+
 static int page_put(FILE *out, const void *answer)
 {
 	struct families p = {0};
 	int rc = families_read(answer, &p) || page_begin(out, "Jobs: asked for and used", "Jobs: asked for and used");
 
 	if (!rc) {
+		period_put(out, &p);
 		tiles_put(out, &p);
 		bars_put(out, &p);
 		table_put(out, &p);

@@ -17,7 +17,8 @@ sub run_of {
 	my ($family, $asked_min, $state, $elapsed_s, $hi_s) = @_;
 	my $predicted = $hi_s && { candidate => 'fast', seconds => 0.9 * $hi_s, lo_s => 0.8 * $hi_s, hi_s => $hi_s };
 	return { job => $job--, name => $family, family => $family, partition => 'fast', candidate => 'fast', nodes => 2, user_limit_min => $asked_min,
-		elapsed_s => $elapsed_s, state => $state, start => '2026-11-29T11:00:00Z', $predicted ? (predicted => $predicted) : () };
+		elapsed_s => $elapsed_s, state => $state, submit => '2026-11-29T10:00:00Z',
+		start => '2026-11-29T11:00:00Z', $predicted ? (predicted => $predicted) : () };
 }
 
 # The cells of each row, by program. The latest run comes first.
@@ -47,6 +48,7 @@ like($html, qr/<dd>2<\/dd><dd>1 of 2 that completed were inside the interval<\/d
 like($html, qr/<dd>7\.3<\/dd>/, 'asked for each hour used');
 like($html, qr/40 node-hours asked for, 3\.61 used/, 'a bar has its figures');
 
+like($html, qr{</h1>\n<p class="dim">Submitted 2026-11-29 to 2026-11-29\.</p>}, 'since when');
 like((page())[0], qr/What to ask for/, 'no jobs: an empty page');
 is(precedent('jobs', '--json', '--html', 'x')->{err}, "precedent jobs: --json or --html, not both; try 'precedent jobs --help'\n", 'one of both');
 
