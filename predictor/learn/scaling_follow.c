@@ -22,7 +22,8 @@
 #define OWN_MAX	     (SCALING_RUNS_MAX - MEMBERS_MAX)
 #define COMPUTED_WORDS "in part to %u points computed by the program's model from its traces"
 #define PROBED_WORDS "in part from what the skeletons of runs elsewhere gave there"
-#define ELSEWHERE_WORDS "%s%sto %u points computed elsewhere by the program's model from its traces"
+#define ELSEWHERE_WORDS "in part to %s%u points computed for another partition"
+#define SKELETONS_WORDS "skeletons of runs elsewhere and " /* one line of explain */
 
 /* One fit on one candidate. */
 struct fitting {
@@ -165,7 +166,7 @@ static void remark_put(const struct fitting *f, struct errbuf *out)
 {
 	out->text[0] = '\0';
 	if (f->model.computed && f->computed_elsewhere)
-		err_set(out, ELSEWHERE_WORDS, f->n_members ? PROBED_WORDS : "in part", f->n_members ? ", and " : " ", f->model.computed);
+		err_set(out, ELSEWHERE_WORDS, f->n_members ? SKELETONS_WORDS : "", f->model.computed);
 	else if (f->model.computed)
 		err_set(out, COMPUTED_WORDS, f->model.computed);
 	else if (f->n_members)
