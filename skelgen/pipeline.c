@@ -11,6 +11,7 @@
 #include "skelgen/merge/build.h"
 #include "skelgen/merge/verify.h"
 #include "skelgen/simulate/plan_matched.h"
+#include "skelgen/tree/rooms.h"
 
 #define ITEMS_MAX 8000  /* of a rank's folded events: contracting more takes longer than a skeleton may take to build */
 #define ITEMS_FEW 2000  /* of a rank: a tree of many ranks with so few is made in time */
@@ -134,6 +135,19 @@ static int size_find(struct skel_stages *s, struct errbuf *err)
 	return small || s->lines > LINES_BUILT ? 0 : size_measure(s, err);
 }
 
+/* Calls and gaps of several threads last longer together than the run. */
+static double overlap_of(const struct trace *t, double elapsed_ns)
+{
+	double wall_ns = 0;
+	bool threads = false;
+
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++) {
+		threads |= skel_rank_has_threads(t, r);
+		wall_ns += trace_get_rank(t, r)->wall_ns / trace_n_ranks(t);
+	}
+	return threads && wall_ns > 0 ? fmax(0, elapsed_ns / wall_ns - 1) : 0;
+}
+
 static int understand_whole(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
 {
 	const struct skel_times *s = &out->times;
@@ -150,7 +164,8 @@ static int understand_whole(const struct trace *t, const struct skel_budget *bud
 	}
 	if (budget->seconds > 0 && size_find(out, err) != 0)
 		return -1;
-	out->run = (struct run_totals){s->wall_ns, s->gap_ns, s->delayed_ns, s->delayed_most_ns, s->events};
+	out->run = (struct run_totals){s->wall_ns, s->gap_ns, s->delayed_ns, s->delayed_most_ns,
+					overlap_of(t, s->elapsed_ns), s->events};
 	return 0;
 }
 
@@ -348,6 +363,7 @@ static int understand_excerpt(struct survey *v, const struct skel_budget *budget
 int skel_understand_pieces(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
 {
 	double wall_ns = 0;
+	const struct segments *s;
 	struct survey v;
 	int rv;
 
@@ -358,7 +374,9 @@ int skel_understand_pieces(const struct trace *t, const struct skel_budget *budg
 		return rv;
 	rv = understand_excerpt(&v, budget, out, err);
 	if (rv == 0) {
-		out->run = (struct run_totals){wall_ns, v.segments.gap_ns, v.segments.delayed_ns, v.segments.delayed_most_ns, v.segments.events};
+		s = &v.segments;
+		out->run = (struct run_totals){wall_ns, s->gap_ns, s->delayed_ns, s->delayed_most_ns,
+						overlap_of(t, s->elapsed_ns), s->events};
 		out->plan.full_s = out->run.wall_ns * 1e-9;
 	}
 	survey_free(&v);

@@ -21,6 +21,7 @@
  * rank that lost most. */
 struct run_totals {
 	double wall_ns, gap_ns, delayed_ns, delayed_most_ns;
+	double overlap; /* further threads of a rank that are in MPI at the same time, mean; 0: none */
 	uint64_t events;
 };
 

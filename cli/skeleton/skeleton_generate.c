@@ -16,7 +16,6 @@
 #include "cli/ui/symbolize.h"
 #include "cli/ui/util.h"
 #include "skelgen/pipeline.h"
-#include "skelgen/tree/rooms.h"
 #include "skelgen/tree/site_text.h"
 #include "trace/format/device.h"
 #include "trace/functions.h"
@@ -173,21 +172,6 @@ static int write_skeleton(struct skel_stages *p, const char *dir, struct skel_em
 	return rv;
 }
 
-/* Calls and gaps of several threads last longer together than the run. */
-static double overlap_of(const struct trace *t, const struct skel_stages *p)
-{
-	double wall_ns = 0;
-	bool threads = false;
-
-	for (uint32_t r = 0; r < p->tree.n_ranks; r++) {
-		threads = threads || skel_rank_has_threads(t, r);
-		wall_ns += p->times.rank_wall_ns[r] / p->tree.n_ranks;
-	}
-	if (!threads || p->excerpt || !(wall_ns > 0)) /* the calls of an excerpt have no clock of their own */
-		return 0;
-	return fmax(0, p->times.node_ns[p->tree.root->id] / wall_ns - 1);
-}
-
 static int generate(const struct trace *t, struct skel_stages *p, const char *dir, const struct skeleton_wish *wish,
 		    struct skeleton_facts *f, struct errbuf *err)
 {
@@ -209,7 +193,7 @@ static int generate(const struct trace *t, struct skel_stages *p, const char *di
 	f->computed_s = (p->run.gap_ns + p->run.delayed_ns) * 1e-9; /* a part of mpi_s, as the clock went */
 	f->delayed_s = p->run.delayed_most_ns * 1e-9;
 	f->others_s = p->plan.crowd == 1 && skeleton_was_delayed(f) ? f->delayed_s : 0;
-	f->overlap = overlap_of(t, p);
+	f->overlap = p->run.overlap;
 	f->planned_s = p->plan.predicted_s;
 	f->kinds = p->pieces.n_kind;
 	f->whole_s = fmin(p->plan.whole_s, f->planned_s);

@@ -53,6 +53,7 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 		out->polled_ns += own_iter_polled(it) / cuts->n_ranks;
 		delayed += own_iter_delayed(it);
 	}
+	out->elapsed_ns += own_iter_elapsed(it) / cuts->n_ranks;
 	own_iter_destroy(it);
 	out->delayed_ns += delayed / cuts->n_ranks;
 	out->delayed_most_ns = fmax(out->delayed_most_ns, delayed);

@@ -30,6 +30,7 @@ struct segments {
 	double ns;          /* of all */
 	/* Of the run: computation, of it unsuccessful tests and delay by other processes, means over ranks; the most delay. */
 	double gap_ns, polled_ns, delayed_ns, delayed_most_ns;
+	double elapsed_ns; /* in calls and gaps of all threads, by the clock: see own_iter_elapsed(); mean over ranks */
 	uint64_t events;
 };
 

@@ -219,7 +219,7 @@ struct rank_sums {
 	struct stratum_counts *counts; /* [2 * leaf_id]; [2 * leaf_id + 1]: executions that enter the leaf's loop */
 	struct hist_table given_up;    /* times that are known only as a histogram */
 	uint64_t events, untimed;
-	double delayed, polled;
+	double delayed, polled, elapsed;
 };
 
 static int call_add(const struct skel_tree *tree, struct skel_times *t, const struct timed_walk *w, struct rank_sums *s)
@@ -264,6 +264,7 @@ static int rank_read(const struct skel_tree *tree, uint32_t rank, struct skel_ti
 			rv = err_set(err, "no memory for the times of rank %u", rank);
 			break;
 		}
+	s->elapsed = own_iter_elapsed(w.times);
 	timed_walk_end(&w);
 	/* Some of the times stand for the rest; without any, the rank would compute nothing. */
 	if (rv == 0 && s->events > 0 && s->untimed == s->events)
@@ -292,6 +293,7 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 	t->untimed += s.untimed;
 	t->delayed_ns += s.delayed / tree->n_ranks;
 	t->polled_ns += s.polled / tree->n_ranks;
+	t->elapsed_ns += s.elapsed / tree->n_ranks;
 	t->delayed_most_ns = fmax(t->delayed_most_ns, s.delayed);
 	return rv;
 }

@@ -68,14 +68,16 @@ for my $mpi (libraries()) {
 	}
 }
 
-# ---- threads that are in MPI at once make the prediction less sure ----
+# ---- threads that are in MPI at once make the prediction less sure, whether the skeleton is of the whole run or of pieces ----
 {
 	my ($mpi) = libraries();
-	skeleton_of($mpi, 2, 'skel', 'mprobe_threads', 'both', 1000, $threads);
-	my $p = decode_json(precedent('predict', '--json', '--seconds', 0.1, 'skel.ptrace')->{out});
-	cmp_ok($p->{threads_in_mpi}, '>', 1.2, 'predict knows that threads are in MPI at once');
-	cmp_ok($p->{threads_in_mpi}, '<=', $threads + 0.5, '... no more than there are');
-	cmp_ok($p->{lo_s}, '<=', $p->{predicted_s} / $p->{threads_in_mpi}, '... and widens the interval by it');
+	for my $n (1000, $messages) {
+		skeleton_of($mpi, 2, 'skel', 'mprobe_threads', 'both', $n, $threads);
+		my $p = decode_json(precedent('predict', '--json', '--seconds', 0.1, 'skel.ptrace')->{out});
+		cmp_ok($p->{threads_in_mpi}, '>', 1.2, "$n messages: predict knows that threads are in MPI at once");
+		cmp_ok($p->{threads_in_mpi}, '<=', $threads + 0.5, '... no more than there are');
+		cmp_ok($p->{lo_s}, '<=', $p->{predicted_s} / $p->{threads_in_mpi}, '... and widens the interval by it');
+	}
 	like(precedent('predict', '--seconds', 0.1, 'skel.ptrace')->{out}, qr/^ +\([\d.]+ threads of a rank are in MPI at once, .*interval is wider\)$/m,
 		'... which the user is told');
 	precedent('trace', '-q', '-o', 'one.ptrace', '--', @{ $mpi->{run} }, '-n', 2, program_of($mpi, 'ring'), 200);

@@ -10,6 +10,7 @@
 
 #include "trace/cpu_time/poll_work.h"
 #include "trace/cpu_time/run_own.h"
+#include "trace/functions.h"
 
 /* events that are read ahead; in a longer window each part gets delay in proportion to its time */
 #define AHEAD 16384u
@@ -32,6 +33,9 @@ struct own_iter {
 	struct ahead *ahead; /* ring of AHEAD events */
 	/* event counts: given <= final <= read < given + AHEAD, so the event given last stays in the ring */
 	uint64_t read, final, given;
+	double elapsed_ns;   /* of `timed` of the events given, without MPI_Init */
+	uint64_t n, timed;
+	const struct trace_defs *defs;
 	bool ended;
 };
 
@@ -43,7 +47,8 @@ struct own_iter *own_iter_create(const struct trace *t, uint32_t rank, struct er
 		err_set(err, "no memory to read rank %u", rank);
 		return NULL;
 	}
-	it->usual_ns = calloc(trace_get_rank(t, rank)->defs.sigs.n + 1u, sizeof(*it->usual_ns));
+	it->defs = &trace_get_rank(t, rank)->defs;
+	it->usual_ns = calloc(it->defs->sigs.n + 1u, sizeof(*it->usual_ns));
 	it->ahead = malloc(AHEAD * sizeof(*it->ahead));
 	if (!it->usual_ns || !it->ahead) {
 		err_set(err, "no memory to read rank %u", rank);
@@ -109,6 +114,20 @@ static void read_one(struct own_iter *it)
 	a->ev.gap_ns += a->polled_ns;
 }
 
+static void elapsed_add(struct own_iter *it, const struct ahead *a)
+{
+	if (trace_fn[it->defs->sigs.sig[a->ev.sym].fn].cls == TC_INIT)
+		return;
+	it->n++;
+	it->timed += a->known;
+	it->elapsed_ns += a->known ? (double)(a->ev.gap_ns - a->polled_ns + a->ev.dur_ns) : 0;
+}
+
+double own_iter_elapsed(const struct own_iter *it)
+{
+	return it->timed ? it->elapsed_ns * (double)it->n / (double)it->timed : 0;
+}
+
 int own_iter_next(struct own_iter *it, struct trace_event *ev, bool *times_known)
 {
 	const struct ahead *a;
@@ -124,6 +143,7 @@ int own_iter_next(struct own_iter *it, struct trace_event *ev, bool *times_known
 		return 0;
 	a = &it->ahead[it->given++ % AHEAD];
 	*ev = a->ev;
+	elapsed_add(it, a);
 	if (a->known) {
 		ev->gap_ns = (uint64_t)fmin(rint(a->gap_ns), (double)a->ev.gap_ns);
 		ev->dur_ns = (uint64_t)fmin(rint(a->dur_ns), (double)a->ev.dur_ns);

@@ -21,6 +21,9 @@ int own_iter_next(struct own_iter *it, struct trace_event *ev, bool *times_known
 double own_iter_polled(const struct own_iter *it);
 /* Delay that was taken out of the gap of the event given last, ns. */
 double own_iter_delayed(const struct own_iter *it);
+/* Sum of the calls and gaps of all threads that were given so far, by the clock: ns, delay included, without MPI_Init and
+ * unsuccessful tests. Events of unknown times count as the mean. */
+double own_iter_elapsed(const struct own_iter *it);
 /* Entry, return and gap of the event given last, by the rank's clock, delay included. The gap excludes
  * unsuccessful tests. */
 void own_iter_when(const struct own_iter *it, uint64_t *enter_ns, uint64_t *leave_ns, uint64_t *gap_ns);

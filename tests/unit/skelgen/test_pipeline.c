@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The stages together: totals of the run are the same, whether a skeleton is made of the whole run or of pieces. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "skelgen/pipeline.h"
+#include "tests/unit/synthetic.h"
+
+enum { RANKS = 4, TASKS = 2000, MULTIPLE = 3 /* MPI_THREAD_MULTIPLE */ };
+
+/* A task farm. The calls and gaps of a rank last `threads` times as long as its run. */
+static struct trace *farm(uint8_t thread_level, uint64_t threads)
+{
+	struct syn *s = syn_master_worker(RANKS, TASKS, 3);
+	struct trace *t;
+
+	for (uint32_t r = 0; r < RANKS; r++) {
+		s->rank[r].defs.proc.thread_level = thread_level;
+		s->rank[r].ticks /= threads;
+	}
+	t = syn_open(s);
+	syn_destroy(s);
+	return t;
+}
+
+/* Both skeletons' overlap; fails if they differ. */
+static double overlap(struct trace *t)
+{
+	const struct skel_budget all = {.seconds = 1000}, few = {.seconds = 0.1 * trace_get_rank(t, 0)->wall_ns * 1e-9};
+	struct skel_stages whole = {.excerpt = NULL}, pieces = {.excerpt = NULL};
+	struct errbuf err = {{0}};
+	double found;
+
+	if (skel_understand(t, &all, &whole, &err) != 0 || skel_understand_pieces(t, &few, &pieces, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_null(whole.excerpt);
+	assert_non_null(pieces.excerpt);
+	found = whole.run.overlap;
+	if (fabs(pieces.run.overlap - found) > 1e-9)
+		fail_msg("of pieces %g, of the whole run %g", pieces.run.overlap, found);
+	assert_true(pieces.run.wall_ns == whole.run.wall_ns && pieces.run.events == whole.run.events);
+	skel_stages_free(&whole);
+	skel_stages_free(&pieces);
+	trace_close(t);
+	return found;
+}
+
+static void test_threads_at_once(void **arg)
+{
+	(void)arg;
+	assert_true(fabs(overlap(farm(MULTIPLE, 3)) - 2) < 0.1);
+	assert_true(overlap(farm(MULTIPLE, 1)) < 0.01);
+	assert_true(overlap(farm(0, 3)) == 0); /* one thread's clock is wrong */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_at_once)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
