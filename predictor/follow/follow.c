@@ -4,6 +4,7 @@
  * Jobs that have not changed since an earlier poll are skipped (poll_cache.h).
  */
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,9 @@
 #include "predictor/store/busy.h"
 #include "predictor/store/kin.h"
 #include "predictor/store/layout.h"
+
+/* slurmctld counts whole seconds: a run that starts and ends in one took up to one. */
+#define SHORTEST_S 1
 
 /* ---- programs ---- */
 
@@ -118,7 +122,7 @@ static int program_traced(const struct daemon_env *env, const struct cluster_job
 	p.state = PROGRAM_TRACED;
 	p.reason[0] = '\0';
 	p.source_job = run->jobid;
-	p.source_elapsed_s = run->elapsed_s;
+	p.source_elapsed_s = fmax(run->elapsed_s, SHORTEST_S);
 	p.n_traces = n_traces;
 	p.mpi_s = 0;
 	p.nodes = run->nodes;

@@ -64,6 +64,23 @@ static void test_whole_way(void **state)
 	assert_int_equal(w->n_submitted, 2);
 }
 
+/* slurmctld counts whole seconds: a job that starts and ends in one took up to a second, and is predicted. */
+static void test_shorter_than_a_second(void **state)
+{
+	struct cluster_job *j = job_add(1, ACT_TRACE);
+
+	(void)state;
+	look();
+	job_run(j);
+	look();
+	trace_leave(1);
+	job_end(j, "COMPLETED", 0);
+	j->end_time = j->start_time;
+	look();
+	assert_state(PROGRAM_BUILDING, "");
+	assert_true(program().source_elapsed_s == 1);
+}
+
 static void test_history_corrects(void **state)
 {
 	struct cluster_job *j;
@@ -690,6 +707,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_whole_way),
+		T(test_shorter_than_a_second),
 		T(test_history_corrects),
 		T(test_history_that_contradicts),
 		T(test_no_trace),
