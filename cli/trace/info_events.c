@@ -2,45 +2,177 @@
 /* precedent info --events: every call of a rank. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/trace/info_print.h"
 #include "cli/ui/symbolize.h"
 #include "cli/ui/util.h"
+#include "common/array.h"
+
+/* What a wildcard receive met; TRACE_NULL: not known. */
+struct met {
+	int64_t src, tag;
+};
+
+/* Nonblocking wildcard receives of a rank, in their order. The calls that complete their requests say what they met. */
+struct matches {
+	struct met *met;
+	uint32_t n, cap, next;
+	uint32_t *open; /* by request slot: 1 + the receive's number, 0 if there is none */
+	uint32_t n_slots;
+};
+
+static int match_begin(struct matches *m, int64_t slot)
+{
+	if (slot < 0 || slot >= UINT32_MAX || ARRAY_ROOM_ZEROED(m->open, m->n_slots, (uint32_t)slot + 1) != 0 ||
+	    ARRAY_ROOM(m->met, m->cap, m->n + 1) != 0)
+		return -1;
+	m->met[m->n] = (struct met){TRACE_NULL, TRACE_NULL};
+	m->open[slot] = ++m->n;
+	return 0;
+}
+
+static void match_end(struct matches *m, const struct sig_walk *done, uint32_t i, struct met met)
+{
+	int64_t slot = done->val[i];
+
+	if (slot < 0 || slot >= m->n_slots || !m->open[slot])
+		return;
+	m->met[m->open[slot] - 1] = met;
+	m->open[slot] = 0;
+}
+
+/* The parameters of a call that say what was received. */
+struct received {
+	bool wildcard;
+	struct met met; /* of a blocking receive */
+	struct sig_walk newreq, done, srcs, tags; /* n: 0 if the call has none */
+};
+
+static struct received received_of(const struct trace_defs *d, uint32_t sym)
+{
+	struct received r = {.met = {TRACE_NULL, TRACE_NULL}};
+	struct sig_walk w;
+
+	for (sig_walk_begin(&w, d, sym); sig_walk_next(&w);) {
+		r.wildcard |= (w.kind == TK_SRC && w.val[0] == TRACE_ANY_SOURCE) || (w.kind == TK_TAG && w.val[0] == TRACE_ANY_TAG);
+		if (w.kind == TK_ASRC)
+			r.met.src = w.val[0];
+		else if (w.kind == TK_ATAG)
+			r.met.tag = w.val[0];
+		else if (w.kind == TK_NEWREQ)
+			r.newreq = w;
+		else if (w.kind == TK_DONE)
+			r.done = w;
+		else if (w.kind == TK_ASRCS)
+			r.srcs = w;
+		else if (w.kind == TK_ATAGS)
+			r.tags = w;
+	}
+	return r;
+}
+
+/* Persistent requests begin many receives, so nothing stands beside the call that made them. */
+static bool begins_one_receive(const struct trace_defs *d, uint32_t sym, const struct received *r)
+{
+	return r->wildcard && r->newreq.n && trace_fn[d->sigs.sig[sym].fn].cls == TC_IRECV &&
+	       !strstr(trace_fn[d->sigs.sig[sym].fn].name, "_init");
+}
+
+static int matches_collect(struct matches *m, const struct trace *t, uint32_t rank, struct errbuf *err)
+{
+	const struct trace_defs *d = &trace_get_rank(t, rank)->defs;
+	struct trace_iter *it = trace_iter_create(t, rank, err);
+	struct trace_event ev;
+	bool known;
+	int rc = it ? 0 : -1;
+
+	while (rc == 0 && trace_iter_next(it, &ev, &known)) {
+		struct received r = received_of(d, ev.sym);
+
+		for (uint32_t i = 0; i < r.done.n; i++)
+			match_end(m, &r.done, i,
+				  (struct met){i < r.srcs.n ? r.srcs.val[i] : TRACE_NULL, i < r.tags.n ? r.tags.val[i] : TRACE_NULL});
+		if (begins_one_receive(d, ev.sym, &r) && match_begin(m, r.newreq.val[0]) < 0)
+			rc = err_set(err, "no memory for %u receives", m->n);
+	}
+	trace_iter_destroy(it);
+	return rc;
+}
 
 /* Sources and tags of completed receives without a wildcard are those that their requests began with. */
 static bool tells_nothing(const struct sig_walk *w)
 {
-	bool none = w->kind == TK_ASRC || w->kind == TK_ATAG || w->kind == TK_ASRCS || w->kind == TK_ATAGS;
+	bool none = w->kind == TK_ASRCS || w->kind == TK_ATAGS;
 
 	for (uint32_t i = 0; i < w->n; i++)
 		none &= w->val[i] == TRACE_NULL;
-	return none;
+	return none || w->kind == TK_ASRC || w->kind == TK_ATAG;
 }
 
-static void print_params(const struct trace_defs *d, uint32_t sym)
+/* The name of a value that is no number, or NULL. */
+static const char *word(const struct sig_walk *w, int64_t v)
 {
+	switch (w->kind) {
+	case TK_DST: case TK_SRC: case TK_ROOT: case TK_ASRCS:
+		return v == TRACE_PROC_NULL ? "MPI_PROC_NULL" : w->kind == TK_SRC && v == TRACE_ANY_SOURCE ? "MPI_ANY_SOURCE" :
+		       w->kind == TK_ROOT && v == TRACE_ROOT ? "MPI_ROOT" : w->kind == TK_ASRCS && v == TRACE_NULL ? "-" : NULL;
+	case TK_TAG:
+		return v == TRACE_ANY_TAG ? "MPI_ANY_TAG" : NULL;
+	case TK_ATAGS:
+		return v == TRACE_NULL ? "-" : NULL;
+	case TK_COMM: case TK_NEWCOMM: case TK_TYPE: case TK_NEWTYPE: case TK_TYPES: case TK_OP: case TK_WIN: case TK_NEWWIN:
+	case TK_FILE: case TK_NEWFILE: case TK_REQ: case TK_NEWREQ: case TK_REQS: case TK_DONE:
+		return v == TRACE_NULL ? "none" : NULL;
+	case TK_DISP:
+		return v == TRACE_UNDEFINED ? "varies" : NULL;
+	case TK_INT:
+		return v == TRACE_UNDEFINED && (!strcmp(w->name, "color") || !strcmp(w->name, "split_type")) ? "MPI_UNDEFINED" : NULL;
+	default:
+		return NULL;
+	}
+}
+
+static void print_value(const struct trace_defs *d, const struct sig_walk *w, int64_t v)
+{
+	const char *name = word(w, v);
+
+	if (!name && w->kind == TK_TYPE)
+		name = d->type[v].name;
+	if (!name && w->kind == TK_OP)
+		name = d->op[v].name;
+	if (name)
+		fputs(name, stdout);
+	else
+		printf("%" PRId64, v);
+}
+
+static void print_params(const struct trace_defs *d, uint32_t sym, struct matches *m)
+{
+	struct received r = received_of(d, sym);
 	struct sig_walk w;
 	const char *sep = "";
 
+	if (begins_one_receive(d, sym, &r))
+		r.met = m->met[m->next++];
 	putchar('(');
 	for (sig_walk_begin(&w, d, sym); sig_walk_next(&w);) {
 		if (tells_nothing(&w))
 			continue;
-		printf("%s%s=", sep, w.name);
+		printf("%s%s=%s", sep, w.name, trace_kind_is_array(w.kind) ? "[" : "");
 		sep = ", ";
-		if (!trace_kind_is_array(w.kind)) {
-			if (w.kind == TK_TYPE && w.val[0] >= 0 && d->type[w.val[0]].name)
-				fputs(d->type[w.val[0]].name, stdout);
-			else if (w.kind == TK_OP && w.val[0] >= 0 && d->op[w.val[0]].name)
-				fputs(d->op[w.val[0]].name, stdout);
-			else
-				printf("%" PRId64, w.val[0]);
-			continue;
+		for (uint32_t i = 0; i < w.n; i++) {
+			if (i)
+				putchar(' ');
+			print_value(d, &w, w.val[i]);
 		}
-		putchar('[');
-		for (uint32_t i = 0; i < w.n; i++)
-			printf("%s%" PRId64, i ? " " : "", w.val[i]);
-		putchar(']');
+		if (w.kind == TK_SRC && w.val[0] == TRACE_ANY_SOURCE && r.met.src >= 0)
+			printf(" (%" PRId64 ")", r.met.src);
+		if (w.kind == TK_TAG && w.val[0] == TRACE_ANY_TAG && r.met.tag >= 0)
+			printf(" (%" PRId64 ")", r.met.tag);
+		if (trace_kind_is_array(w.kind))
+			putchar(']');
 	}
 	putchar(')');
 }
@@ -48,17 +180,19 @@ static void print_params(const struct trace_defs *d, uint32_t sym)
 int info_print_events(const struct trace *t, const char *path, uint32_t rank)
 {
 	struct errbuf err;
-	struct trace_iter *it = trace_iter_create(t, rank, &err);
+	struct matches m = {0};
+	struct trace_iter *it = matches_collect(&m, t, rank, &err) < 0 ? NULL : trace_iter_create(t, rank, &err);
 	struct symbolizer *sym = symbolizer_create();
 	const struct trace_defs *d;
 	struct trace_event ev;
 	uint64_t at = 0;
+	int rc = 1;
 	char site[256];
 	bool known;
 
 	if (!it) {
-		symbolizer_destroy(sym);
-		return cli_fail("%s: %s", path, err.text);
+		cli_fail("%s: %s", path, err.text);
+		goto out;
 	}
 	d = &trace_get_rank(t, rank)->defs;
 	printf("# seconds  gap_us  duration_us  call  # call site\n");
@@ -71,10 +205,14 @@ int info_print_events(const struct trace *t, const char *path, uint32_t rank)
 			printf("- - - ");
 		at += ev.dur_ns;
 		fputs(trace_fn[d->sigs.sig[ev.sym].fn].name, stdout);
-		print_params(d, ev.sym);
+		print_params(d, ev.sym, &m);
 		printf("  # %s\n", symbolizer_site(sym, d, &d->site[d->sigs.sig[ev.sym].site], site, sizeof(site)));
 	}
+	rc = ferror(stdout) ? 1 : 0;
+out:
 	trace_iter_destroy(it);
 	symbolizer_destroy(sym);
-	return ferror(stdout) ? 1 : 0;
+	free(m.met);
+	free(m.open);
+	return rc;
 }

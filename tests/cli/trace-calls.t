@@ -91,13 +91,13 @@ SKIP: {
     my @accept = ('MPI_Comm_accept(comm=1, root=0, newcomm=2)', 'MPI_Intercomm_merge(comm=2, high=0, newcomm=3)',
                   'MPI_Allreduce(comm=3, inplace=0, count=1, type=MPI_INT, op=MPI_SUM)', 'MPI_Comm_free(comm=3)',
                   'MPI_Comm_disconnect(comm=2)');
-    my @foreign = ('MPI_Intercomm_merge(comm=-1, high=0, newcomm=-1)',
-                   'MPI_Allreduce(comm=-1, inplace=0, count=1, type=MPI_INT, op=MPI_SUM)', 'MPI_Comm_free(comm=-1)',
-                   'MPI_Comm_disconnect(comm=-1)');
-    my @want = ('MPI_Init()', 'MPI_Comm_get_parent(parent=-1)', 'MPI_Open_port()', 'MPI_Publish_name()',
+    my @foreign = ('MPI_Intercomm_merge(comm=none, high=0, newcomm=none)',
+                   'MPI_Allreduce(comm=none, inplace=0, count=1, type=MPI_INT, op=MPI_SUM)', 'MPI_Comm_free(comm=none)',
+                   'MPI_Comm_disconnect(comm=none)');
+    my @want = ('MPI_Init()', 'MPI_Comm_get_parent(parent=none)', 'MPI_Open_port()', 'MPI_Publish_name()',
                 'MPI_Send(comm=0, dst=1, tag=1, count=1024, type=MPI_CHAR)', @accept, 'MPI_Unpublish_name()',
-                'MPI_Close_port()', 'MPI_Comm_spawn(comm=0, root=0, maxprocs=1, newcomm=-1)', @foreign,
-                'MPI_Comm_spawn_multiple(comm=0, root=0, maxprocs=[1 1], newcomm=-1)', @foreign,
+                'MPI_Close_port()', 'MPI_Comm_spawn(comm=0, root=0, maxprocs=1, newcomm=none)', @foreign,
+                'MPI_Comm_spawn_multiple(comm=0, root=0, maxprocs=[1 1], newcomm=none)', @foreign,
                 'MPI_Send(comm=0, dst=1, tag=2, count=1, type=MPI_INT)', 'MPI_Comm_join(newcomm=2)', @accept[1 .. 4],
                 'MPI_Finalize()');
     is_deeply($e[$parent], \@want, 'calls_dyn: the calls of rank 0');
@@ -106,7 +106,7 @@ SKIP: {
               ['MPI_Init', 'MPI_Comm_get_parent', 'MPI_Recv', 'MPI_Lookup_name', 'MPI_Comm_connect', @meet, 'MPI_Comm_spawn',
                @meet, 'MPI_Comm_spawn_multiple', @meet, 'MPI_Recv', 'MPI_Comm_join', @meet, 'MPI_Finalize'],
               'calls_dyn: the calls of rank 1');
-    is((grep { /^MPI_Comm_spawn_multiple/ } @there)[0], 'MPI_Comm_spawn_multiple(comm=0, root=0, maxprocs=[], newcomm=-1)',
+    is((grep { /^MPI_Comm_spawn_multiple/ } @there)[0], 'MPI_Comm_spawn_multiple(comm=0, root=0, maxprocs=[], newcomm=none)',
        'calls_dyn: which does not say how many processes');
     for my $i (@other) {
         is_deeply([map { s/\(.*//r } @{$e[$i]}], ['MPI_Init', 'MPI_Comm_get_parent', @meet, 'MPI_Finalize'],
