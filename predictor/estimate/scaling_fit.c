@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "predictor/estimate/regression.h"
+#include "predictor/estimate/scaling_memo.h"
 #include "predictor/estimate/scaling_model.h"
 
 #define SAME_REL   1e-8
@@ -44,12 +45,11 @@ struct point {
 };
 
 struct fit {
-	unsigned n_vars, n;	    /* n: points; computed ones behind */
-	unsigned n_ran;
-	struct point p[SCALING_POINTS_MAX];
+	unsigned n_vars, n, n_ran; /* n: points; computed ones behind */
 	unsigned n_try, try[TRY_MAX];
 	unsigned n_pool;
 	/* What follows is not zeroed. */
+	struct point p[SCALING_POINTS_MAX];
 	struct scaling_term pool[POOL_MAX];
 	double col[POOL_MAX][SCALING_POINTS_MAX]; /* by pool term and point: value / y */
 	/* Of the points that are not left out as outliers: made by columns_make. */
@@ -99,7 +99,8 @@ static int points_gather(const struct param_family_run *runs, size_t n, struct f
 			if (!n_vars || (f->n_vars && n_vars != f->n_vars))
 				continue;
 			f->n_vars = n_vars;
-			f->p[f->n].hash = hash;
+			f->p[at].hash = hash;
+			f->p[at].n = f->p[at].out = 0;
 			f->p[f->n++].vars = runs[i].vars;
 		}
 		f->p[at].times[f->p[at].n++] = runs[i].actual_s;
@@ -415,37 +416,20 @@ static void pool_make(struct fit *f, const bool *varies)
 
 /* ---- shapes ---- */
 
-struct found {
-	unsigned n, points;
-	struct scaling_shape s[SCALING_SHAPES_MAX]; /* weight: logarithm; the greatest first */
-};
-
 static double weight_of(double error, unsigned coefs, unsigned points)
 {
 	return -fmin(points, EVIDENCE) / 2 * log(error * error + NOISE * NOISE) + coefs * log(COEF_PRICE);
 }
 
-static void found_add(struct found *f, const struct scaling_shape *s)
+static void found_trial(struct scaling_found *out, const struct fit *f, const struct trial *t)
 {
-	unsigned at = f->n < SCALING_SHAPES_MAX ? f->n++ : SCALING_SHAPES_MAX;
-
-	for (; at && f->s[at - 1].weight < s->weight; at--)
-		if (at < SCALING_SHAPES_MAX)
-			f->s[at] = f->s[at - 1];
-	if (at < SCALING_SHAPES_MAX)
-		f->s[at] = *s;
-}
-
-static void found_trial(struct found *out, const struct fit *f, const struct trial *t)
-{
-	struct scaling_shape s = {.weight = weight_of(t->error, t->n, out->points),
-				  .error = t->error, .missed = t->missed, .n = t->n};
+	struct scaling_shape s = {.weight = weight_of(t->error, t->n, out->points), .error = t->error, .missed = t->missed, .n = t->n};
 
 	for (unsigned k = 0; k < t->n; k++) {
 		s.t[k] = f->pool[t->term[k]];
 		s.t[k].c = t->coef[k];
 	}
-	found_add(out, &s);
+	scaling_found_add(out, &s);
 }
 
 /* Of as many terms. */
@@ -483,7 +467,7 @@ static unsigned beam_add(struct trial *beam, unsigned n, const struct trial *t)
 	return n;
 }
 
-static void sums_try(const struct fit *f, struct found *out)
+static void sums_try(const struct fit *f, struct scaling_found *out)
 {
 	unsigned most = out->points <= 4 ? 2 : out->points < 8 ? 3 : COEFS_MAX, n_from = 1, n_to;
 	struct trial from[BEAM] = {{0}}, to[BEAM];
@@ -535,7 +519,7 @@ static int powers_fit(const struct fit *f, double cols[][SCALING_POINTS_MAX], un
 }
 
 /* c * prod x_i^a_i over the first m inputs that are tried: linear in logarithms. */
-static void powers_try(const struct fit *f, unsigned m, unsigned first, struct found *out)
+static void powers_try(const struct fit *f, unsigned m, unsigned first, struct scaling_found *out)
 {
 	double cols[COEFS_MAX][SCALING_POINTS_MAX], target[SCALING_POINTS_MAX], coef[COEFS_MAX];
 	struct scaling_shape s = {.n = 1};
@@ -562,10 +546,10 @@ static void powers_try(const struct fit *f, unsigned m, unsigned first, struct f
 	if (!isfinite(s.t[0].c) || !(s.t[0].c > 0))
 		return;
 	s.weight = weight_of(s.error, m + 1, out->points);
-	found_add(out, &s);
+	scaling_found_add(out, &s);
 }
 
-static void shapes_find(struct fit *f, struct found *out)
+static void shapes_find(struct fit *f, struct scaling_found *out)
 {
 	double points = 0;
 
@@ -608,7 +592,7 @@ static unsigned suspects(const struct fit *f, const struct scaling_shape *s, uns
 }
 
 /* Is the point an outlier of the fit to the others, by OUTLIER robust deviations? */
-static bool stands_apart(const struct fit *f, const struct found *others, unsigned point)
+static bool stands_apart(const struct fit *f, const struct scaling_found *others, unsigned point)
 {
 	double off[SCALING_POINTS_MAX], spread;
 	unsigned n = 0;
@@ -622,10 +606,10 @@ static bool stands_apart(const struct fit *f, const struct found *others, unsign
 
 /* A run on a slow node or a cold file system must not bend the shape. The suspect without which the fit is best is left out if
  * it is an outlier. */
-static bool outlier_drop(struct fit *f, struct found *found)
+static bool outlier_drop(struct fit *f, struct scaling_found *found)
 {
 	unsigned list[SUSPECTS], n = suspects(f, &found->s[0], list), worst = 0;
-	struct found without, best = {0};
+	struct scaling_found without, best = {0};
 
 	for (unsigned i = 0; i < n; i++) {
 		f->p[list[i]].out = true;
@@ -649,7 +633,7 @@ static bool outlier_drop(struct fit *f, struct found *found)
 
 /* ---- all together ---- */
 
-static void weights_set(const struct found *found, struct scaling_model *l)
+static void weights_set(const struct scaling_found *found, struct scaling_model *l)
 {
 	double sum = 0;
 
@@ -684,16 +668,40 @@ static int bounds_check(const struct param_family_run *runs, size_t n, const str
 	return 0;
 }
 
+/* Points of runs alone decide everything else of the search, also which inputs vary. Returns how many numbers they are. */
+static size_t points_write(const struct fit *f, double input[SCALING_MEMO_INPUT])
+{
+	size_t n = 1;
+
+	input[0] = f->n_vars;
+	for (unsigned i = 0; i < f->n; i++, n += f->n_vars + 1) {
+		input[n] = f->p[i].y;
+		memcpy(&input[n + 1], f->p[i].x, f->n_vars * sizeof(*input));
+	}
+	return n;
+}
+
+static void shapes_search(struct fit *f, const bool *varies, struct scaling_found *found)
+{
+	double input[SCALING_MEMO_INPUT];
+	size_t n = f->n == f->n_ran ? points_write(f, input) : 0;
+
+	if (n && scaling_memo_get(input, n, found))
+		return;
+	pool_make(f, varies);
+	shapes_find(f, found);
+	for (unsigned left = f->n_ran / OUTLIER_OF; left && found->n && found->s[0].error > NOISE && outlier_drop(f, found);)
+		left--;
+	if (n)
+		scaling_memo_put(input, n, found);
+}
+
 /* off: by how much computed points are off, relative; 0 without any. */
 static int shapes_fit(struct fit *f, const bool *varies, double off, struct scaling_model *l, struct errbuf *why)
 {
-	struct found found = {0};
+	struct scaling_found found = {0};
 
-	pool_make(f, varies);
-	shapes_find(f, &found);
-	for (unsigned left = f->n_ran / OUTLIER_OF; left && found.n && found.s[0].error > NOISE; left--)
-		if (!outlier_drop(f, &found))
-			break;
+	shapes_search(f, varies, &found);
 	if (!found.n || !(fmax(found.s[0].error, found.s[0].missed) <= SCALING_ERROR_MAX))
 		return err_set(why, "how long it takes does not follow from its numbers: inputs that were left out were missed by %.0f %%",
 			       found.n ? 100 * fmax(found.s[0].error, found.s[0].missed) : 100);
@@ -778,7 +786,7 @@ int scaling_fit_with(const struct param_family_run *runs, size_t n, const struct
 	memset(out, 0, sizeof(*out));
 	if (!f)
 		return err_set(why, "no memory for a model over inputs");
-	memset(f, 0, offsetof(struct fit, pool));
+	memset(f, 0, offsetof(struct fit, p));
 	rv = fit_all(f, &e, out, why);
 	free(f);
 	if (rv < 0)
