@@ -186,7 +186,7 @@ int drift_act(struct ended_run *r, struct drift_found *found, bool probed, struc
 	}
 	ended_run_forget(r);
 	if (store_drift_put(env->store, p->key, run->candidate, &found->drift, errp) < 0 ||
-	    program_estimate(env, p, run->candidate, r->now, &est, errp) < 0)
+	    program_estimate(env, p, &(struct program_ended){run->candidate, ended_run_past(r), NULL}, r->now, &est, errp) < 0)
 		return -1;
 	daemon_say(env, LOG_LEVEL_WARN, "job %u: key %.8s: the last runs on %s were not as predicted: %s", run->jobid, p->key,
 		   run->candidate, may	    ? "the next run is traced again"

@@ -9,6 +9,7 @@ void ended_run_forget(struct ended_run *r)
 	free(r->family_drift);
 	free(r->members);
 	past_accuracy_free(r->accuracy);
+	past_runs_free(&r->runs);
 	r->family_drift = NULL;
 	r->members = NULL;
 	r->accuracy = NULL;
@@ -38,7 +39,7 @@ const struct drift *ended_run_family_drift(struct ended_run *r, struct errbuf *e
 
 const struct scaling_runs *ended_run_members(struct ended_run *r, struct errbuf *errp)
 {
-	struct scaling_runs_filter of = {r->row->kin, r->row->candidate, r->row->array_job != 0, NULL, 0};
+	struct scaling_runs_filter of = {r->row->kin, r->row->candidate, r->row->array_job != 0, 0};
 	const struct drift *drift;
 	struct scaling_runs *members;
 
@@ -60,13 +61,17 @@ const struct scaling_runs *ended_run_members(struct ended_run *r, struct errbuf 
 	return r->members = members;
 }
 
+struct past_runs *ended_run_past(struct ended_run *r)
+{
+	r->runs.store = r->env->store;
+	r->runs.uid = r->row->uid;
+	r->runs.family = r->row->family;
+	return &r->runs;
+}
+
 const struct past_accuracy *ended_run_accuracy(struct ended_run *r, struct errbuf *errp)
 {
-	struct past_runs runs = {.store = r->env->store, .uid = r->row->uid, .family = r->row->family};
-
-	if (!r->accuracy) {
-		r->accuracy = past_accuracy_gather(&runs, NULL, r->row->candidate, errp);
-		past_runs_free(&runs);
-	}
+	if (!r->accuracy)
+		r->accuracy = past_accuracy_gather(ended_run_past(r), NULL, r->row->candidate, errp);
 	return r->accuracy;
 }

@@ -20,6 +20,7 @@ struct ended_run {
 	struct drift *family_drift;
 	struct scaling_runs *members;
 	struct past_accuracy *accuracy;
+	struct past_runs runs; /* of the family, and of the user's others */
 };
 
 /* Forgets what was read: at the end, and after a learner has stored a drift, which changes what past runs say. */
@@ -32,6 +33,8 @@ bool ended_run_is_evidence(const struct ended_run *r);
 const struct drift *ended_run_family_drift(struct ended_run *r, struct errbuf *errp);
 /* Its runs since the last drift; of a task of an array, all tasks of arrays. */
 const struct scaling_runs *ended_run_members(struct ended_run *r, struct errbuf *errp);
+/* Its family's runs and those of its user's others, for estimates of any program of the family. Never NULL. */
+struct past_runs *ended_run_past(struct ended_run *r);
 /* How earlier predictions of the run's family came off on the candidate. */
 const struct past_accuracy *ended_run_accuracy(struct ended_run *r, struct errbuf *errp);
 

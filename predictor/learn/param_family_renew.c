@@ -73,12 +73,13 @@ static int stale_find(const struct daemon_env *env, const struct store_run *run,
 	return 0;
 }
 
-int param_family_renew(const struct ended_run *r, struct errbuf *errp)
+int param_family_renew(struct ended_run *r, struct errbuf *errp)
 {
 	const struct daemon_env *env = r->env;
 	const struct store_run *run = r->row;
 	struct store_past *past = NULL;
 	struct stale list[RENEW_MAX];
+	struct program_ended ended = {run->candidate, ended_run_past(r), r->members};
 	unsigned found = 0;
 	const char *place;
 	int n = 0, rv = -1;
@@ -104,7 +105,7 @@ int param_family_renew(const struct ended_run *r, struct errbuf *errp)
 		struct store_program p;
 		int rc = store_program_get(env->store, list[i].key, &p, errp);
 
-		if (rc < 0 || (rc && p.uid == run->uid && program_estimate(env, &p, run->candidate, r->now, &est, errp) < 0))
+		if (rc < 0 || (rc && p.uid == run->uid && program_estimate(env, &p, &ended, r->now, &est, errp) < 0))
 			goto out;
 	}
 	rv = 0;

@@ -5,6 +5,6 @@
 
 #include "predictor/learn/ended_run.h"
 
-int param_family_renew(const struct ended_run *r, struct errbuf *errp);
+int param_family_renew(struct ended_run *r, struct errbuf *errp);
 
 #endif

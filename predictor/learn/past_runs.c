@@ -56,11 +56,21 @@ int past_runs_get(struct past_runs *r, enum past_of of, const char *candidate, i
 	return (int)n;
 }
 
+static void list_free(struct past_runs *r, enum past_of of)
+{
+	free(r->list[of].run);
+	r->list[of].run = NULL;
+	r->list[of].n = r->list[of].looked_at = 0;
+}
+
+void past_runs_key_set(struct past_runs *r, const char *key)
+{
+	list_free(r, PAST_OF_PROGRAM);
+	r->key = key;
+}
+
 void past_runs_free(struct past_runs *r)
 {
-	for (int i = 0; i < PAST_LISTS; i++) {
-		free(r->list[i].run);
-		r->list[i].run = NULL;
-		r->list[i].n = r->list[i].looked_at = 0;
-	}
+	for (int i = 0; i < PAST_LISTS; i++)
+		list_free(r, (enum past_of)i);
 }

@@ -28,6 +28,8 @@ struct past_runs {
  */
 int past_runs_get(struct past_runs *r, enum past_of of, const char *candidate, int64_t since, struct store_past *out, size_t max,
 		  struct errbuf *errp);
+/* From now on PAST_OF_PROGRAM is of this program. The other lists stay. */
+void past_runs_key_set(struct past_runs *r, const char *key);
 void past_runs_free(struct past_runs *r); /* the lists; r may be used again */
 
 #endif

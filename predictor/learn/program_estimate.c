@@ -24,7 +24,9 @@ struct evidence {
 	struct result *record[STORE_ESTIMATES_MAX]; /* NULL: history only */
 	const struct result *source;
 	struct result *base; /* the source as it was when the job was traced, where it was probed again since; else NULL */
-	struct past_runs runs;
+	struct past_runs *runs; /* own_runs, or the caller's */
+	struct past_runs own_runs;
+	const struct program_ended *ended; /* NULL: none */
 };
 
 static void evidence_free(struct evidence *e)
@@ -32,7 +34,8 @@ static void evidence_free(struct evidence *e)
 	for (unsigned i = 0; i < e->n; i++)
 		free(e->record[i]);
 	free(e->base);
-	past_runs_free(&e->runs);
+	past_runs_key_set(e->runs, NULL);
+	past_runs_free(&e->own_runs);
 }
 
 static int candidate_add(const struct store_probe *row, void *arg)
@@ -81,12 +84,24 @@ static int base_read(struct store *s, const char *key, struct evidence *e, struc
 	return 0;
 }
 
-static int evidence_gather(const struct daemon_env *env, const struct store_program *p, const char *also,
+/* The runs that the caller has read, if they are of the program's user and family. */
+static void runs_choose(const struct daemon_env *env, const struct store_program *p, struct evidence *e)
+{
+	struct past_runs *read = e->ended ? e->ended->runs : NULL;
+
+	e->own_runs = (struct past_runs){.store = env->store, .uid = p->uid, .family = p->family};
+	e->runs = read && read->uid == p->uid && !strcmp(read->family, p->family) ? read : &e->own_runs;
+	past_runs_key_set(e->runs, p->key);
+}
+
+static int evidence_gather(const struct daemon_env *env, const struct store_program *p, const struct program_ended *ended,
 			   struct evidence *e, struct errbuf *errp)
 {
+	const char *also = ended ? ended->candidate : NULL;
 	bool known = !also || !*also;
 
-	*e = (struct evidence){.runs = {.store = env->store, .uid = p->uid, .key = p->key, .family = p->family}};
+	*e = (struct evidence){.ended = ended};
+	runs_choose(env, p, e);
 	if (records_read(env->store, p->key, e, errp) < 0)
 		return -1;
 	for (unsigned i = 0; i < e->n; i++) {
@@ -252,23 +267,26 @@ static int estimate_keep(struct store *s, const char *key, const struct store_es
 							 : store_evidence_put(s, key, row->candidate, all->part, all->n, errp);
 }
 
+static const struct scaling_runs *members_of(const struct evidence *e, unsigned i)
+{
+	return e->ended && !strcmp(e->ended->candidate, e->candidate[i]) ? e->ended->members : NULL;
+}
+
 static int candidate_calibrate(const struct daemon_env *env, const struct store_program *p, struct evidence *e,
 			       unsigned i, int64_t now, struct program_estimates *out, struct errbuf *errp)
 {
 	struct estimate_past past[PAST_MAX];
 	struct store_estimate row = {.updated = now};
 	struct store_past *runs = NULL;
-	struct past_accuracy *accuracy = NULL;
+	struct past_accuracy *accuracy;
 	struct errbuf why = {""}, unmodelled = {""};
 	struct array_view v;
 	struct estimate base, model;
 	struct combined all;
-	bool based = estimate_base(env->store, p, e, i, &base, &why) == 0;
-	int n = runs_read(&e->runs, e->candidate[i], &runs, errp), whole, modelled = 0;
+	bool based = estimate_base(env->store, p, e, i, &base, &why) == 0, is_known = false;
+	int n = runs_read(e->runs, e->candidate[i], &runs, errp), whole, modelled = 0;
 
-	if (n >= 0 && array_look(&e->runs, p, e->candidate[i], runs, n, &v, errp) == 0)
-		accuracy = past_accuracy_gather(&e->runs, p->key, e->candidate[i], errp);
-	if (!accuracy) {
+	if (n < 0 || array_look(e->runs, p, e->candidate[i], runs, n, &v, errp) < 0) {
 		free(runs);
 		return -1;
 	}
@@ -279,20 +297,24 @@ static int candidate_calibrate(const struct daemon_env *env, const struct store_
 	/* A program without runs or probes there gets no model now: the plugin asks the model at submission. A refused probe
 	 * stays refused, as its reason tells the plugin to look no further. */
 	if (v.word == ARRAY_NONE && (based || whole || e->record[i]))
-		modelled = scaling_evidence(env->store, p, e->candidate[i], &model, &unmodelled);
+		modelled = scaling_evidence(env->store, p, e->candidate[i], members_of(e, i), &model, &unmodelled);
 	snprintf(row.candidate, sizeof(row.candidate), "%s", e->candidate[i]);
 	if (e->record[i] && e->record[i]->has_class)
 		memcpy(row.node_class, e->record[i]->class_hex, sizeof(row.node_class));
 	if (v.word == ARRAY_UNKNOWN)
 		why = v.why;
-	else if ((based || whole >= 2 || modelled > 0) &&
-		 candidate_estimate(based ? &base : NULL, modelled > 0 ? &model : NULL, past, n, accuracy, &all, &row, &why) == 0 &&
-		 array_cover(&v, &row.e, &why) == 0) {
+	else if (based || whole >= 2 || modelled > 0) {
+		accuracy = past_accuracy_gather(e->runs, p->key, e->candidate[i], errp);
+		if (!accuracy)
+			return -1;
+		is_known = candidate_estimate(based ? &base : NULL, modelled > 0 ? &model : NULL, past, n, accuracy, &all, &row, &why) == 0 &&
+			   array_cover(&v, &row.e, &why) == 0;
 		past_accuracy_free(accuracy);
+	}
+	if (is_known) {
 		out->n++;
 		return estimate_keep(env->store, p->key, &row, &all, errp);
 	}
-	past_accuracy_free(accuracy);
 	if (v.word != ARRAY_UNKNOWN && !e->record[i] && whole < 2 && n > whole)
 		err_set(&why, "%d run%s ended before the end, the longest after %.0f s: two that complete are needed", n - whole,
 			n - whole == 1 ? " was" : "s were", longest_bound(past, n));
@@ -302,7 +324,7 @@ static int candidate_calibrate(const struct daemon_env *env, const struct store_
 	return store_estimate_drop(env->store, p->key, e->candidate[i], errp);
 }
 
-int program_estimate(const struct daemon_env *env, const struct store_program *p, const char *also, int64_t now,
+int program_estimate(const struct daemon_env *env, const struct store_program *p, const struct program_ended *also, int64_t now,
 		     struct program_estimates *out, struct errbuf *errp)
 {
 	struct evidence e;

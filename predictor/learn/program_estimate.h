@@ -7,6 +7,8 @@
 #define PRECEDENT_PREDICTOR_LEARN_PROGRAM_ESTIMATE_H
 
 #include "predictor/cluster/daemon_env.h"
+#include "predictor/learn/past_runs.h"
+#include "predictor/learn/scaling_runs.h"
 #include "predictor/store/programs.h"
 
 struct program_estimates {
@@ -15,8 +17,15 @@ struct program_estimates {
 	struct errbuf refused; /* the last refusal; "": none */
 };
 
-/* Computes and stores the program's estimates. also: one more candidate, for history without a probe; NULL: none. */
-int program_estimate(const struct daemon_env *env, const struct store_program *p, const char *also, int64_t now,
+/* Where a run has just ended, and what was read for it already. */
+struct program_ended {
+	const char *candidate;
+	struct past_runs *runs;		    /* NULL: not read; used if it is of the program's user and family */
+	const struct scaling_runs *members; /* of the program's kin on the candidate, since the last drift; NULL: not read */
+};
+
+/* Computes and stores the program's estimates. also: a candidate that needs no probe; NULL: none. */
+int program_estimate(const struct daemon_env *env, const struct store_program *p, const struct program_ended *also, int64_t now,
 		     struct program_estimates *out, struct errbuf *errp);
 
 #endif

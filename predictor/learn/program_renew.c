@@ -23,7 +23,7 @@ static void reason_remark(struct store_program *p, const char *remark)
 		snprintf(p->reason + len, sizeof(p->reason) - len, STORE_REMARK "%.290s", remark);
 }
 
-int program_renew(const struct ended_run *r, struct errbuf *errp)
+int program_renew(struct ended_run *r, struct errbuf *errp)
 {
 	const struct daemon_env *env = r->env;
 	const struct store_run *run = r->row;
@@ -34,7 +34,7 @@ int program_renew(const struct ended_run *r, struct errbuf *errp)
 	if (rc <= 0 || p.uid != run->uid || (p.state != PROGRAM_READY && p.state != PROGRAM_FAILED) ||
 	    !ended_run_is_evidence(r))
 		return rc < 0 ? -1 : 0;
-	if (program_estimate(env, &p, run->candidate, r->now, &est, errp) < 0)
+	if (program_estimate(env, &p, &(struct program_ended){run->candidate, ended_run_past(r), r->members}, r->now, &est, errp) < 0)
 		return -1;
 	if (est.refused.text[0])
 		daemon_say(env, LOG_LEVEL_INFO, "job %u: key %.8s: %s", run->jobid, run->key, est.refused.text);

@@ -6,6 +6,6 @@
 #include "predictor/learn/ended_run.h"
 
 /* Returns 0, -1 on error. */
-int program_renew(const struct ended_run *r, struct errbuf *errp);
+int program_renew(struct ended_run *r, struct errbuf *errp);
 
 #endif

@@ -10,6 +10,9 @@
 #define SCALING_VARS_TEXT_MAX (COMMENT_VARS_MAX + 12) /* with the index of an array's task behind the numbers */
 
 struct scaling_runs {
+	char kin[IDENTITY_KEY_LEN + 1];
+	int64_t since;
+	bool array;
 	size_t n;
 	struct param_family_run runs[SCALING_RUNS_MAX]; /* the latest first; they borrow from here */
 	int64_t submitted[SCALING_RUNS_MAX];
@@ -20,7 +23,6 @@ struct scaling_runs {
 struct scaling_runs_filter {
 	const char *kin, *candidate;
 	bool array;	    /* tasks of arrays alone, which have one input more; else none of them */
-	const char *except; /* not of this program; NULL: of all */
 	int64_t since;	    /* submitted at or after */
 };
 
@@ -30,7 +32,10 @@ int scaling_runs_read(struct store *s, const struct scaling_runs_filter *of, str
 /*
  * Predicts a program from the runs of other members alone, so that its own runs count once when both are weighed. Skeletons of
  * other members are left out: they err as its own does. Returns 1, 0 with the reason if the model refuses, or -1 on error.
+ *
+ * read: runs on the candidate that were read already, used if they are of the program's kin; NULL: none.
  */
-int scaling_evidence(struct store *s, const struct store_program *p, const char *candidate, struct estimate *out, struct errbuf *errp);
+int scaling_evidence(struct store *s, const struct store_program *p, const char *candidate, const struct scaling_runs *read,
+		     struct estimate *out, struct errbuf *errp);
 
 #endif

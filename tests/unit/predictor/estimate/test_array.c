@@ -78,7 +78,7 @@ static bool known(struct store *s, const char *candidate, struct estimate *e, st
 
 	strcpy(p.source_candidate, "fast");
 	ok(store_program_put(s, &p, &err));
-	ok(program_estimate(&env, &p, candidate, NOW, &est, &err));
+	ok(program_estimate(&env, &p, &(struct program_ended){.candidate = candidate}, NOW, &est, &err));
 	*why = est.refused;
 	assert_int_equal(store_lookup(s, KEY1, &l, &err), 1);
 	for (unsigned i = 0; i < l.n_estimates; i++) {
