@@ -120,14 +120,16 @@ void param_family_ranges(const struct param_family_run *runs, size_t n, char *ou
 {
 	double lo[IDENTITY_VARS_MAX], hi[IDENTITY_VARS_MAX], v[IDENTITY_VARS_MAX];
 	unsigned n_vars = 0, len = 0;
+	const char *before = "";
 
 	out[0] = '\0';
 	for (size_t i = 0; i < n && i < PARAM_FAMILY_RUNS_MAX; i++) {
 		unsigned k;
 
-		if (runs[i].at_least)
+		if (runs[i].at_least || (n_vars && !strcmp(runs[i].vars, before)))
 			continue;
-		k = numbers_read(runs[i].vars, ',', v, IDENTITY_VARS_MAX);
+		before = runs[i].vars;
+		k = numbers_read(before, ',', v, IDENTITY_VARS_MAX);
 		if (!k || (n_vars && k != n_vars))
 			return;
 		for (unsigned j = 0; j < k; j++) {

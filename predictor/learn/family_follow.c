@@ -60,9 +60,11 @@ int family_follow(struct ended_run *r, struct errbuf *errp)
 		memset(&row.e, 0, sizeof(row.e));
 		snprintf(row.reason, sizeof(row.reason), "%.300s", why.text);
 	}
+	rv = 0;
+	if (row.programs < PARAM_FAMILY_PROGRAMS_MIN && !drift->since)
+		goto out; /* of most programs there is but one, and nothing to be kept */
 	param_family_ranges(runs, n_runs, row.ranges, sizeof(row.ranges));
-	/* of most programs there is but one, and nothing to be kept */
-	rv = row.programs >= PARAM_FAMILY_PROGRAMS_MIN || drift->since ? store_family_put(r->env->store, &row, errp) : 0;
+	rv = store_family_put(r->env->store, &row, errp);
 out:
 	free(past);
 	return rv;

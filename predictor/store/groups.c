@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Groups of similar runs as rows: see groups.h. A row is the struct itself; a row of another size is of another
  * version. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #define XXH_STATIC_LINKING_ONLY /* a state on the stack */
 #include <xxhash.h>
@@ -79,8 +77,9 @@ void group_ids_of(const struct group_job *job, struct group_ids *ids)
 
 void group_ids_format(const struct group_ids *ids, char out[COMMENT_GROUPS_MAX])
 {
-	for (unsigned r = 0; r < LADDER_RUNGS; r++)
-		snprintf(out + r * ID_DIGITS, ID_DIGITS + 1, "%0*" PRIx64, ID_DIGITS, ids->id[r] & ID_MASK);
+	for (unsigned i = 0; i < COMMENT_GROUPS_MAX - 1; i++)
+		out[i] = "0123456789abcdef"[ids->id[i / ID_DIGITS] >> 4 * (ID_DIGITS - 1 - i % ID_DIGITS) & 15];
+	out[COMMENT_GROUPS_MAX - 1] = '\0';
 }
 
 int group_ids_parse(const char *text, struct group_ids *ids)
