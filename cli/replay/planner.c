@@ -19,6 +19,7 @@
 #include "predictor/learn/program_renew.h"
 #include "predictor/learn/scaling_follow.h"
 #include "predictor/learn/similar_follow.h"
+#include "predictor/replay/array_indexes.h"
 #include "predictor/store/runs.h"
 
 #define NO_TRACE "the accounting has no trace of it" /* why a program has no probes here */
@@ -59,6 +60,9 @@ struct planner {
 	uint32_t n_untaught, untaught_room;
 	struct hash_table untaught_of; /* by id */
 	struct row_kept kept[ROWS_KEPT]; /* by job */
+	struct decision decided; /* of the last submission */
+	const struct stream_job *decided_of; /* its job, or the first task of its array; NULL: none */
+	struct array_indexes indexes;
 	char *script; /* room for a program as a script */
 	size_t script_room;
 	bool failed;
@@ -150,6 +154,7 @@ void planner_destroy(struct planner *p)
 		free(p->untaught[i].job);
 	free(p->untaught);
 	hash_table_free(&p->untaught_of);
+	array_indexes_free(&p->indexes);
 	free(p->last);
 	free(p->script);
 	hash_table_free(&p->users);
@@ -402,7 +407,6 @@ static int estimate_note(struct planner *p, size_t job, const struct job_comment
 static int job_decide(struct planner *p, size_t job, int64_t now, struct decision *out, struct errbuf *err)
 {
 	const struct stream_job *j = &p->conf.stream->about[job];
-	char task[16];
 	const struct decide_input in = {
 		.uid = j->uid,
 		.script = p->conf.by == PLAN_SIMILAR ? NULL : script_of(p, j->program),
@@ -416,7 +420,7 @@ static int job_decide(struct planner *p, size_t job, int64_t now, struct decisio
 		.time_limit_min = j->requested ? sim_job_of(p, job)->request_min : DURATION_UNSET,
 		.time_min_min = DURATION_UNSET,
 		.array = j->array_job != 0,
-		.array_inx = j->array_job ? task : NULL,
+		.array_inx = j->array_job ? p->indexes.text : NULL,
 		.now = now,
 	};
 	const struct decide_source src = {
@@ -428,7 +432,6 @@ static int job_decide(struct planner *p, size_t job, int64_t now, struct decisio
 		.soft_works = true,
 	};
 
-	snprintf(task, sizeof(task), "%u", j->array_task);
 	return decide(&in, p->conf.conf, &src, out, err);
 }
 
@@ -452,12 +455,39 @@ static int job_decide_taught(struct planner *p, size_t job, int64_t now, struct 
 	return store_commit(p->store, err) < 0 ? -1 : job_decide(p, job, now, out, err);
 }
 
+/* The tasks of an array are one submission: the plugin decides once, for all indexes. */
+static bool is_decided(const struct planner *p, size_t job)
+{
+	const struct stream_job *j = &p->conf.stream->about[job], *d = p->decided_of;
+	const struct sim_job *now = sim_job_of(p, job), *then = d ? sim_job_of(p, (size_t)(d - p->conf.stream->about)) : NULL;
+
+	return d && j->array_job && j->array_job == d->array_job && now->submit_s == then->submit_s &&
+	       now->request_min == then->request_min && j->nodes == d->nodes;
+}
+
+static int submission_decide(struct planner *p, size_t job, int64_t now, struct errbuf *err)
+{
+	const struct stream_job *j = &p->conf.stream->about[job];
+
+	if (is_decided(p, job)) {
+		p->estimate[job] = p->estimate[p->decided_of - p->conf.stream->about];
+		return 0;
+	}
+	p->decided_of = NULL;
+	if (j->array_job && array_indexes_of(&p->indexes, p->conf.stream, job) < 0)
+		return err_set(err, "no memory for the indexes of an array");
+	if (job_decide_taught(p, job, now, &p->decided, err) < 0 || program_meet(p, j, &p->decided, now, err) < 0 ||
+	    estimate_note(p, job, &p->decided.comment, err) < 0)
+		return -1;
+	p->decided_of = j;
+	return 0;
+}
+
 static void plan_precedent(struct planner *p, size_t job, int64_t now, struct sim_plan *plan)
 {
-	uint32_t asked = sim_job_of(p, job)->request_min;
-	static struct decision d;
-	struct errbuf err;
+	uint32_t asked = sim_job_of(p, job)->request_min, wish;
 	struct job_comment *c = malloc(sizeof(*c));
+	struct errbuf err;
 
 	if (!c) {
 		err_set(&err, "no memory for job %zu", job);
@@ -466,14 +496,14 @@ static void plan_precedent(struct planner *p, size_t job, int64_t now, struct si
 	}
 	p->comment[job] = c;
 	comment_init(c);
-	if (job_decide_taught(p, job, now, &d, &err) < 0 || program_meet(p, &p->conf.stream->about[job], &d, now, &err) < 0 ||
-	    estimate_note(p, job, &d.comment, &err) < 0) {
+	if (submission_decide(p, job, now, &err) < 0) {
 		fail(p, &err);
 		return;
 	}
-	*c = d.comment;
-	if (p->conf.by != PLAN_SIMILAR && d.wish.limit_min < asked)
-		plan->limit_s = (int64_t)d.wish.limit_min * 60;
+	*c = p->decided.comment;
+	wish = p->decided.wish.limit_min;
+	if (p->conf.by != PLAN_SIMILAR && wish < asked)
+		plan->limit_s = (int64_t)wish * 60;
 	else if (p->conf.by != PLAN_PRECEDENT && p->estimate[job].source >= SOURCE_SIMILAR && p->estimate[job].source != SOURCE_NONE)
 		plan_limit(p, job, p->estimate[job].mean_s, plan);
 	if (plan->limit_s < (int64_t)asked * 60)

@@ -119,6 +119,19 @@ sacct_file('killed', map { my $n = $_; map { { JobID => 10 * $n + 1 . "_$_", Sub
 $json = replayed('killed', '--sacct', 'killed', '--nodes', 6);
 is($json->{by}{runs}{judged}, 18, 'arrays: one whose longest task was killed is not judged') or diag explain $json->{by};
 
+# Index 50 takes the longest, and the others follow no law. Each array has it, and an index that has not run yet: no array is predicted
+# from its runs, and its task 50 is no exception. The script asks for the indexes, so all command lines are alike.
+sacct_file('unseen', map { my $n = $_; map { { JobID => 100 * $n + 1 . "_$_", Submit => $begin + 100_000 * $n, run => $_ == 50 ? 3000 : 300 + 500 * (7 * $_ % 5),
+	Timelimit => '05:00:00', SubmitLine => 'sbatch study.sh' } } 50, $n } 0 .. 19);
+$json = replayed('unseen', '--sacct', 'unseen', '--nodes', 50);
+is($json->{by}{runs}{jobs}, 0, 'arrays with an index that has not run are not predicted from their runs') or diag explain $json->{by};
+# The same indexes each time: the estimate is that of the longest.
+sacct_file('same', map { my $n = $_; map { { JobID => 100 * $n + 1 . "_$_", Submit => $begin + 100_000 * $n, run => 300 * ($_ + 1),
+	Timelimit => '05:00:00', SubmitLine => 'sbatch study.sh' } } 3, 1, 2, 7 } 0 .. 19);
+$json = replayed('same', '--sacct', 'same', '--nodes', 50);
+is($json->{by}{runs}{jobs}, 72, 'arrays of the same indexes are predicted from their runs') or diag explain $json->{by};
+cmp_ok($json->{by}{runs}{median_error}, '<', 0.001, '... by the longest task');
+
 # Limits of users end jobs, and nothing else does.
 sacct_file('timeouts', map { { Submit => $begin + 4000 * $_, run => $_ % 2 ? 3600 : 900, State => $_ % 2 ? 'TIMEOUT' : 'COMPLETED',
 	SubmitLine => 'sbatch twice.sh' } } 0 .. 59);
