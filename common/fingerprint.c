@@ -417,7 +417,8 @@ static void script_pending(struct collector *c, const struct script_words *w)
 /* How many words this option of a shell takes; 0: no script follows. Commands and standard input are no file. */
 static size_t shell_option(const char *word)
 {
-	static const char *const plain[] = {"--login", "--noediting", "--noprofile", "--norc", "--posix", "--restricted", "--verbose"};
+	static const char *const plain[] = {"--login", "--noediting",	"--noprofile", "--norc",
+					      "--posix", "--restricted", "--verbose"};
 	static const char *const valued[] = {"--init-file", "--rcfile"};
 	if (word[1] == '-')
 		return WORD_LISTED(word, plain) ? 1 : WORD_LISTED(word, valued) ? 2 : 0;
@@ -447,7 +448,8 @@ static bool is_shell_script(const struct script_words *w, const struct script_wo
  * Options of a launcher or of env may have values. So the first word behind them that names a shell is taken for the shell,
  * and the first such script for the program.
  *
- * *near: it counts only below the work directory. What is run by its path, or read with `source`, may be of an installation.
+ * *near: it counts only below the work directory. A script that is run by its path, or read with `source`, may be of an
+ * installation.
  */
 static const struct script_word *inner_script(const struct script_words *w, const struct script_word *words, size_t n, bool *near)
 {

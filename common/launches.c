@@ -447,7 +447,7 @@ static int read_head(struct launches *l, const struct script_word *words, size_t
 
 static int take_commands(struct launches *l);
 
-/* The launches of the last inner script, as if they stood here. What the script sets does not outlive it. */
+/* The launches of the last inner script, as if they stood here. Variables and modules that the script sets do not outlive it. */
 static int take_inner(struct launches *l)
 {
 	struct script_words outer = l->w;

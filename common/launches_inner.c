@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Scripts that a batch script runs, as `bash step.sh 7` or `./step.sh 7`: see launches.h. Their launches count as if they stood in the
- * batch script. A script that would see another environment, or start in another directory, is not read.
+ * Scripts that a batch script runs, as `bash step.sh 7` or `./step.sh 7`: see launches.h. Their launches count as if they
+ * stood in the batch script. A script that would see another environment, or start in another directory, is not read.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -70,8 +70,8 @@ static int may_read(struct launches *l, const struct script_word *head, const ch
 
 static int read_words(struct launches *l, const char *text, size_t len, char *const *args, size_t n_args, const char *name)
 {
-	const struct script_context ctx = {.work_dir = l->w.dirs[0], .submit_dir = l->job->submit_dir, .args = args, .n_args = n_args,
-					   .lookup = l->job->lookup};
+	const struct script_context ctx = {.work_dir = l->w.dirs[0], .submit_dir = l->job->submit_dir,
+					   .args = args, .n_args = n_args, .lookup = l->job->lookup};
 	struct script_words *w = &l->inner[l->n_inner++];
 	if (script_words_read(text, len, &ctx, w) < 0)
 		return err_set(l->why, "no memory");
@@ -104,7 +104,8 @@ static int take_words(struct launches *l, const struct script_word *words, size_
 
 int launches_inner(struct launches *l, const struct script_word *words, size_t n)
 {
-	static const char *const shells[] = {"bash", "dash", "sh", "/bin/bash", "/bin/dash", "/bin/sh", "/usr/bin/bash", "/usr/bin/sh"};
+	static const char *const shells[] = {"bash",	    "dash",    "sh",		"/bin/bash",
+					      "/bin/dash", "/bin/sh", "/usr/bin/bash", "/usr/bin/sh"};
 	bool shell = WORD_LISTED(words[0].text, shells);
 	size_t at = shell ? behind_shell(words, n) : 0, len = 0;
 	mode_t mode = 0;

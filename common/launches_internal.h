@@ -71,8 +71,8 @@ bool launches_is_shell_script(const char *head, size_t len);
 /* Does the script write this file? */
 bool launches_is_output(const struct launches *l, const char *path);
 /*
- * words[0..n): a command that runs a script, as `bash step.sh` or `./step.sh`. Reads the script into l->inner. Returns 1, 0 if the
- * command runs no script, or -1.
+ * words[0..n): a command that runs a script, as `bash step.sh` or `./step.sh`. Reads the script into l->inner. Returns 1,
+ * 0 if the command runs no script, or -1.
  */
 int launches_inner(struct launches *l, const struct script_word *words, size_t n);
 /* Is it a script of a shell that the reader understands, by its first line? */

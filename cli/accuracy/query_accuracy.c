@@ -292,7 +292,8 @@ static int accuracy_verb(int argc, char **argv)
 }
 
 static const struct verb_option options[] = {
-	{"by", 0, "WHAT", OPT_WORD(struct args, by, grouping_names), .help = "one line for each user, family of jobs, partition or source of predictions"},
+	{"by", 0, "WHAT", OPT_WORD(struct args, by, grouping_names),
+	 .help = "one line for each user, family of jobs, partition or source of predictions"},
 	{"days", 0, "N", OPT_NUMBER(struct args, days, 1, 36500), .wants = "takes a number of days",
 	 .help = "only jobs submitted in the last N days"},
 	{"mine", 0, NULL, OPT_FLAG(struct args, mine), .help = "only your own (root and SlurmUser see all)"},
@@ -313,8 +314,8 @@ const struct verb verb_accuracy = {
 		"predicted over what was used. ABOVE: ran longer than the interval's upper bound. RAISED: their limit was raised. ASKED "
 		"and SET: the requested time and the limit, over what was used. USER and REQUEST: the median error of the user's last "
 		"two runs, and of the request.\n\n"
-		"A source is what told the job: probes, runs of the same job, a model over its numbers, or similar runs. Errors are of "
-		"predictions alone.",
+		"A source is what told the job: probes, runs of the same job, a model over its numbers, or similar runs. "
+		"Errors are of predictions alone.",
 	.examples = {"--by partition", "--cost --days 30"},
 	.options = options, .run = accuracy_verb,
 };

@@ -31,7 +31,7 @@ enum accuracy_source {
 	ACCURACY_PROBE,   /* skeleton or partial execution */
 	ACCURACY_RUNS,	  /* runs of the same job */
 	ACCURACY_MODEL,	  /* runs with other numbers */
-	ACCURACY_SIMILAR, /* no prediction: what similar runs took */
+	ACCURACY_SIMILAR, /* no prediction: times of similar runs alone */
 	ACCURACY_NOTHING,
 	ACCURACY_SOURCES
 };

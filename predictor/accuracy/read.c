@@ -63,8 +63,8 @@ static enum accuracy_source source_of(const struct store_run *r)
 	};
 
 	if (!(r->pred_s > 0))
-		return r->similar[0] && strncmp(r->similar, "launch/", 7) && strncmp(r->similar, "fresh/", 6) ? ACCURACY_SIMILAR
-														 : ACCURACY_NOTHING;
+		return !r->similar[0] || !strncmp(r->similar, "launch/", 7) || !strncmp(r->similar, "fresh/", 6)
+			   ? ACCURACY_NOTHING : ACCURACY_SIMILAR;
 	return r->pred_kind >= 0 && r->pred_kind < ESTIMATE_KINDS ? of[r->pred_kind] : ACCURACY_RUNS;
 }
 

@@ -21,8 +21,8 @@ struct import_run {
 	void (*bad)(void *arg, const char *text);      /* a line that was left out */
 	void (*progress)(void *arg, uint64_t records); /* after each transaction; NULL: none */
 	void *arg;
-	struct scripts *scripts; /* takes the jobs whose groups do not know their script: those added, and those of
-				  * an import that was killed; NULL: none does */
+	struct scripts *scripts; /* takes added jobs, and jobs of an import that was killed, if their groups do not
+				  * know their script; NULL: none does */
 };
 
 struct import_report {

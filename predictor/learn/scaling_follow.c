@@ -2,8 +2,8 @@
 /*
  * Fits the model over inputs of a parameter family again after each run: see scaling_follow.h; the fit is in
  * estimate/scaling_fit.c. On a candidate with too few runs, the estimates of other members from their skeletons there stand in
- * for runs. On a candidate without computed points, those of another one count: the fit brings them to the level of what is known
- * there, and the spread of these ratios makes its intervals wider.
+ * for runs. On a candidate without computed points, the points of another candidate count. The fit scales them by their ratio to
+ * the runs and estimates there. The spread of these ratios makes the intervals wider.
  */
 #include <math.h>
 #include <stdio.h>

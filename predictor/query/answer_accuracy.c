@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The accuracy of predictions as JSON: a row for all, and for each candidate, family, user and source. Rows are sorted by runs; beyond
- * ROWS_MAX they are counted. On request the samples for plots follow. The figures are explained in accuracy/accuracy.h.
+ * The accuracy of predictions as JSON: a row for all, and for each candidate, family, user and source. Rows are sorted by
+ * runs; beyond ROWS_MAX they are counted. On request the samples for plots follow. The figures are explained in accuracy/accuracy.h.
  */
 #include <math.h>
 #include <stdlib.h>

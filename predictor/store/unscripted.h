@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Imported runs whose scripts the accounting was not yet asked for. An import that is killed leaves them, and the next import asks.
- * Conventions as in store.h.
+ * Imported runs whose scripts the accounting was not yet asked for. An import that is killed leaves them, and the next
+ * import asks. Conventions as in store.h.
  */
 #ifndef PRECEDENT_PREDICTOR_STORE_UNSCRIPTED_H
 #define PRECEDENT_PREDICTOR_STORE_UNSCRIPTED_H

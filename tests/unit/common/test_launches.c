@@ -366,7 +366,7 @@ static void test_scripts_within(void **state)
 		if (of("here", script)[0])
 			fail_msg("has a hash: %s", none[i]);
 	}
-	/* what it sets is forgotten; what it launches with it is not */
+	/* a variable of the script counts for its own launches alone */
 	text("here", "sets.sh", "export OMP_NUM_THREADS=2\nmpirun -n 4 ./prog in.dat 5\n");
 	snprintf(base, sizeof(base), "%s", of("here", "#!/bin/sh\nexport OMP_NUM_THREADS=2\nmpirun -n 4 ./prog in.dat 5\n"));
 	assert_string_equal(of("here", "#!/bin/sh\nbash sets.sh\n"), base);
