@@ -211,6 +211,7 @@ static int page_put(FILE *out, const void *of)
 	accuracy_plot_scatter(out, answer);
 	accuracy_plot_distribution(out, answer);
 	accuracy_plot_time(out, answer);
+	accuracy_plot_coverage(out, answer);
 	accuracy_plot_reserved(out, answer);
 	fputs("</div>\n", out);
 	predictors_put(out, all);

@@ -22,6 +22,7 @@
 #define RIGHT	  18.0
 #define ERROR_LO  0.001
 #define ERROR_HI  10.0
+#define COVERAGE  260.0 /* height of a plot of shares */
 #define CLASSES	  6 /* of partitions, in the style sheet */
 #define BARS_MAX  12
 
@@ -314,6 +315,62 @@ void accuracy_plot_time(FILE *out, const json_t *answer)
 	svg_legend(out, LEFT + 234, p.y.from + 34, "last_two_user", true, "last two of user");
 	svg_legend(out, LEFT + 378, p.y.from + 34, "request", true, "request");
 	svg_end(out, "Lines: medians. Band: the middle half of Precedent's errors. Runs by the time when they ended.");
+}
+
+/* For each period the share of jobs with a prediction, or of runs inside the interval. Returns the last share. */
+static double coverage_line(const struct svg_plot *p, const json_t *answer, const char *list, const char *class)
+{
+	const json_t *b;
+	double step = jnum(answer, "timeline_step_s"), share = 0;
+	bool first = true;
+	size_t i;
+
+	fprintf(p->out, "<path class=\"line %s\" d=\"", class);
+	json_array_foreach(json_object_get(answer, list), i, b)
+	{
+		double of = jnum(b, "n"), told = json_object_get(b, "ended") ? accuracy_told(b, &of) : jnum(b, "inside");
+
+		if (of <= 0)
+			continue;
+		share = told / of;
+		fprintf(p->out, "%c%.1f %.1f", first ? 'M' : 'L', svg_at(&p->x, jnum(b, "from") + step / 2), svg_at(&p->y, share));
+		first = false;
+	}
+	fputs("\"/>\n", p->out);
+	return share;
+}
+
+void accuracy_plot_coverage(FILE *out, const json_t *answer)
+{
+	const json_t *list = json_object_get(answer, "coverage");
+	size_t n = json_array_size(list), every = (n + 5) / 6;
+	double step = jnum(answer, "timeline_step_s"), told, inside;
+	struct svg_plot p = plot_make(out, COVERAGE);
+	char text[256], when[32], share[2][16];
+
+	if (!n) /* of an older precedentd */
+		return;
+	p.x.lo = jnum(json_array_get(list, 0), "from");
+	p.x.hi = jnum(json_array_get(list, n - 1), "from") + step;
+	snprintf(text, sizeof(text), "The share of jobs that had a prediction, and of predicted runs that ended inside the interval, in each of "
+		 "%zu periods of %s.", n, duration_format(when, sizeof(when), step));
+	svg_begin(out, "coverage", WIDTH, COVERAGE, "Coverage over time", text);
+	svg_tick_y(&p, 0, "0 %");
+	svg_tick_y(&p, 0.5, "50 %");
+	svg_tick_y(&p, 0.9, "90 %");
+	for (size_t i = 0; i < n; i += every) {
+		double middle = jnum(json_array_get(list, i), "from") + step / 2;
+
+		svg_tick_x(&p, middle, day_text(middle, step, when, sizeof(when)));
+	}
+	inside = coverage_line(&p, answer, "timeline", "last_two_job");
+	told = coverage_line(&p, answer, "coverage", "precedent");
+	svg_axes(&p, "", "share");
+	svg_legend(out, LEFT - 10, p.y.from + 34, "precedent", true, "jobs with a prediction");
+	svg_legend(out, LEFT + 190, p.y.from + 34, "last_two_job", true, "predicted runs inside their interval");
+	snprintf(text, sizeof(text), "In the last period %s of the jobs that ended had a prediction, and %s of the predicted runs were inside.",
+		 accuracy_percent(told, share[0], sizeof(share[0])), accuracy_percent(inside, share[1], sizeof(share[1])));
+	svg_end(out, text);
 }
 
 /* ---- asked, set, used ---- */

@@ -9,6 +9,7 @@
 void accuracy_plot_scatter(FILE *out, const json_t *answer);	  /* predicted against actual */
 void accuracy_plot_distribution(FILE *out, const json_t *answer); /* how many runs were predicted how well, by whom */
 void accuracy_plot_time(FILE *out, const json_t *answer);	  /* errors over time */
+void accuracy_plot_coverage(FILE *out, const json_t *answer);	  /* jobs with a prediction, runs inside the interval, over time */
 void accuracy_plot_reserved(FILE *out, const json_t *answer);	  /* asked, set and used, by partition */
 
 #endif

@@ -56,8 +56,12 @@ struct accuracy_set {
 	struct accuracy_sample *list; /* latest submission first */
 	size_t n, cap;
 	bool cut; /* there are more than were read */
-	/* Batch jobs that Precedent saw when they were submitted and that have ended, by source. Imported jobs are none. */
-	size_t ended[ACCURACY_SOURCES];
+	/* Batch jobs that Precedent saw when they were submitted and that have ended, the earliest end first. Imported jobs are none. */
+	struct accuracy_ended {
+		int64_t end_time;
+		enum accuracy_source source;
+	} *ended;
+	size_t n_ended, ended_cap;
 	size_t unseen; /* runs with a limit below what their user asked for whose end nobody saw; not in the list */
 	unsigned n_candidates;
 	char candidates[ACCURACY_CANDIDATES_MAX][CONF_CANDIDATE_MAX];

@@ -111,8 +111,11 @@ static int run_add(const struct store_run *r, void *arg)
 	baseline_key(r->key, b->key);
 	set->unseen += r->submit_time >= x->since && !strcmp(r->end_state, "UNKNOWN") && r->limit_min < r->user_limit_min &&
 		       r->limit_min != DURATION_UNSET && r->user_limit_min != DURATION_UNSET;
-	if (seen && r->key[0] && r->submit_time >= x->since && set->n < SAMPLES_MAX)
-		set->ended[source_of(r)]++;
+	if (seen && r->key[0] && r->submit_time >= x->since && set->n < SAMPLES_MAX) {
+		if (ARRAY_ROOM(set->ended, set->ended_cap, set->n_ended + 1) < 0)
+			goto memory;
+		set->ended[set->n_ended++] = (struct accuracy_ended){r->end_time, source_of(r)};
+	}
 	if (set->n == SAMPLES_MAX || r->submit_time < x->since)
 		x->older++;
 	if (r->submit_time >= x->since && accuracy_run_counts(r)) {
@@ -172,6 +175,13 @@ static int later_first(const void *a, const void *b)
 	return (x->jobid < y->jobid) - (x->jobid > y->jobid);
 }
 
+static int earlier_end_first(const void *a, const void *b)
+{
+	const struct accuracy_ended *x = a, *y = b;
+
+	return (x->end_time > y->end_time) - (x->end_time < y->end_time);
+}
+
 int accuracy_read(struct store *s, uint32_t uid, int64_t since, struct accuracy_set *set, struct errbuf *errp)
 {
 	struct store_run_filter f = {.uid = uid, .finished = true};
@@ -184,6 +194,8 @@ int accuracy_read(struct store *s, uint32_t uid, int64_t since, struct accuracy_
 		rv = baselines_add(&x, errp);
 	if (rv >= 0 && set->n) /* job ids start again one day */
 		qsort(set->list, set->n, sizeof(*set->list), later_first);
+	if (rv >= 0 && set->n_ended)
+		qsort(set->ended, set->n_ended, sizeof(*set->ended), earlier_end_first);
 	free(x.runs);
 	free(x.run_of);
 	return rv < 0 ? -1 : 0;
@@ -192,5 +204,6 @@ int accuracy_read(struct store *s, uint32_t uid, int64_t since, struct accuracy_
 void accuracy_free(struct accuracy_set *set)
 {
 	free(set->list);
+	free(set->ended);
 	memset(set, 0, sizeof(*set));
 }

@@ -234,8 +234,8 @@ static json_t *bucket_json(const struct accuracy_sample *const *s, size_t n, int
 	json_t *o = NULL;
 
 	if (k >= 0 && accuracy_row_make(s, n, &row, errp) == 0) {
-		o = json_pack("{s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "from", (json_int_t)from, "n", (json_int_t)n, "completed",
-			      (json_int_t)k, "under", (json_int_t)row.under, "p25", accuracy_quantile(e, (size_t)k, 0.25), "median",
+		o = json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "from", (json_int_t)from, "n", (json_int_t)n, "completed",
+			      (json_int_t)k, "under", (json_int_t)row.under, "inside", (json_int_t)row.inside, "p25", accuracy_quantile(e, (size_t)k, 0.25), "median",
 			      accuracy_quantile(e, (size_t)k, 0.5), "p75", accuracy_quantile(e, (size_t)k, 0.75), "p90",
 			      accuracy_quantile(e, (size_t)k, 0.9));
 		for (int p = ACCURACY_REQUEST; o && p < ACCURACY_PERFECT; p++)
@@ -274,14 +274,33 @@ static int timeline_put(json_t *reply, struct view *v, struct errbuf *errp)
 
 /* ---- the answer ---- */
 
-/* How many jobs were told by each source, of all that have ended. */
-static json_t *ended_json(const struct accuracy_set *set)
+/* How many of these jobs were told by each source. */
+static json_t *ended_json(const struct accuracy_ended *jobs, size_t n)
 {
+	json_int_t count[ACCURACY_SOURCES] = {0};
 	json_t *ended = json_object();
 
+	for (size_t i = 0; i < n; i++)
+		count[jobs[i].source]++;
 	for (int i = 0; i < ACCURACY_SOURCES; i++)
-		json_object_set_new(ended, accuracy_source_name((enum accuracy_source)i), json_integer((json_int_t)set->ended[i]));
+		json_object_set_new(ended, accuracy_source_name((enum accuracy_source)i), json_integer(count[i]));
 	return ended;
+}
+
+/* The same for each period, as long as those of the timeline. */
+static void coverage_put(json_t *reply, const struct accuracy_set *set)
+{
+	json_int_t width = json_integer_value(json_object_get(reply, "timeline_step_s"));
+	const struct accuracy_ended *e = set->ended;
+	json_t *list = json_array();
+
+	json_object_set_new(reply, "coverage", list);
+	for (size_t i = 0, j; width > 0 && i < set->n_ended; i = j) {
+		for (j = i + 1; j < set->n_ended && e[j].end_time / width == e[i].end_time / width; j++)
+			;
+		json_array_append_new(list, json_pack("{s:I, s:o}", "from", e[i].end_time / width * width, "ended",
+						      ended_json(e + i, j - i)));
+	}
 }
 
 static int reply_fill(json_t *reply, struct view *v, json_int_t points, struct errbuf *errp)
@@ -292,12 +311,13 @@ static int reply_fill(json_t *reply, struct view *v, json_int_t points, struct e
 		return -1;
 	json_object_set_new(reply, "all", row_json(&all));
 	json_object_set_new(json_object_get(reply, "all"), "unseen", json_integer((json_int_t)v->set->unseen));
-	json_object_set_new(json_object_get(reply, "all"), "ended", ended_json(v->set));
+	json_object_set_new(json_object_get(reply, "all"), "ended", ended_json(v->set->ended, v->set->n_ended));
 	if (points > 0) {
 		json_object_set_new(reply, "candidate_names", names_json(v->set));
 		json_object_set_new(reply, "points", points_json(v, points < POINTS_MAX ? (size_t)points : POINTS_MAX));
 		if (distribution_put(reply, v, errp) < 0 || timeline_put(reply, v, errp) < 0)
 			return -1;
+		coverage_put(reply, v->set);
 	}
 	if (rows_put(reply, v, BY_CANDIDATE, "candidates", "candidates_n", errp) < 0 ||
 	    rows_put(reply, v, BY_SOURCE, "sources", "sources_n", errp) < 0 ||

@@ -60,6 +60,12 @@ subtest 'the answer' => sub {
 	is(sum(map { $_->{n} } @{ $answer->{$_} }), $all->{n}, "$_ are all runs") for qw(candidates users families sources);
 	is_deeply([sort keys %{ $all->{ended} }], [qw(model nothing probe runs similar)], 'jobs that ended, by source');
 	is(sum(values %{ $all->{ended} }), 2000, '... are all of them');
+	my %over;
+	for my $period (@{ $answer->{coverage} }) {
+		$over{$_} += $period->{ended}{$_} for keys %{ $period->{ended} };
+	}
+	is_deeply(\%over, $all->{ended}, '... in periods, too');
+	is(sum(map { $_->{inside} } @{ $answer->{timeline} }), $all->{inside}, 'runs inside their interval, in periods');
 	my $told = sum(@{ $all->{ended} }{qw(model probe runs)});
 	cmp_ok($told, '>=', $all->{n}, 'more were told than count: some failed');
 	ok($all->{ended}{similar} > 50 && $all->{ended}{nothing} > 20, 'of others similar runs were known, or nothing');
@@ -166,8 +172,8 @@ subtest 'the page' => sub {
 	is($r->{out} . $r->{err}, '', 'is quiet');
 	my $page = slurp('a.html');
 	my $n = self_contained($page);
-	is($n->{figure}, 4, 'four plots');
-	is(() = $page =~ /<svg [^>]*role="img" aria-labelledby="[a-z]+-h" aria-describedby="[a-z]+-d">/g, 4, 'with names and words');
+	is($n->{figure}, 5, 'five plots');
+	is(() = $page =~ /<svg [^>]*role="img" aria-labelledby="[a-z]+-h" aria-describedby="[a-z]+-d">/g, 5, 'with names and words');
 	is($n->{table}, 5, 'and the tables');
 	like($page, qr{<dt>Jobs with a prediction</dt><dd>\d+\.\d %</dd><dd>of 2000 batch jobs that ended; similar runs were known of \d+ more</dd>},
 		'the share of jobs that were told');
