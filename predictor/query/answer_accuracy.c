@@ -287,7 +287,7 @@ static json_t *ended_json(const struct accuracy_ended *jobs, size_t n)
 	return ended;
 }
 
-/* The same for each period. Periods have the length of those of the timeline. */
+/* The same for each period. A period is as long as in the timeline. */
 static void coverage_put(json_t *reply, const struct accuracy_set *set)
 {
 	json_int_t width = json_integer_value(json_object_get(reply, "timeline_step_s"));

@@ -1,8 +1,9 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
 # How long does a program take in another partition, with inputs that never ran? "Elsewhere" is this machine with messages
-# through TCP instead of memory. Three inputs run and are traced with messages through memory. Two others, between the runs
-# and up to half beyond, are predicted for elsewhere in two ways, and measured there:
+# through TCP instead of memory. Three inputs run and are traced with messages through memory. One other input lies between
+# the runs, and one up to half beyond. They are measured elsewhere, and predicted in two ways.
+#
 #   ratio     The model computes points for messages through memory. The skeletons of the three traces run elsewhere, and the
 #             law over inputs scales the points to them, as precedentd does. Its intervals are not widened by the skeletons'.
 #   skeleton  The model predicts a trace, and the skeleton of this trace runs elsewhere.
