@@ -190,7 +190,8 @@ static void foot_put(FILE *out)
 		 "Runs that were predicted, ran on the partition that they were predicted for, and completed or were ended by "
 		 "a time limit. Errors are |predicted &minus; actual| / actual of the completed ones. Above: ran longer than the upper bound of the "
 		 "predicted interval. Raised: the limit was raised while the job ran. Reservation freed: nodes times the requested time less the "
-		 "limit in the end; how much waiting that saved depends on what else was in the queue, and is not known from these runs.",
+		 "limit in the end. The waiting that this saved depends on all other jobs: <code>precedent replay --sacct --html FILE</code> "
+		 "schedules the site's past jobs with and without predictions.",
 		 "precedent accuracy");
 }
 
