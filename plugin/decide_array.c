@@ -72,6 +72,19 @@ enum array_asked decide_array_asked(const char *inx, const struct store_array_ru
 	return ASKED_UNREADABLE;
 }
 
+static bool is_asked(const char *inx, uint32_t index)
+{
+	uint32_t from, to, step;
+
+	while (parse_range(&inx, &from, &to, &step)) {
+		if (index >= from && index <= to && (index - from) % step == 0)
+			return true;
+		if (*inx++ != ',')
+			break;
+	}
+	return false;
+}
+
 bool decide_array_span(const char *inx, uint32_t *first, uint32_t *last)
 {
 	uint32_t from, to, step;
@@ -116,6 +129,29 @@ static bool depends_on_index(const struct store_array_run *runs, size_t n, struc
 	return false;
 }
 
+/* Is runs[at] the latest run of its index on its candidate? */
+static bool is_latest(const struct store_array_run *runs, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (runs[i].run.index == runs[at].run.index && !strcmp(runs[i].candidate, runs[at].candidate))
+			return false;
+	return true;
+}
+
+/* A model over indexes may leave out an index as an outlier. It does not hold for an array that asks for this index. */
+static bool is_exceeded(const struct deciding *d, const struct store_array_run *runs, size_t n)
+{
+	for (unsigned o = 0; o < d->n_options; o++) {
+		const struct store_estimate *e = d->options[o].e;
+
+		for (size_t i = 0; i < n; i++)
+			if (runs[i].run.actual_s > e->e.hi_s && !strcmp(runs[i].candidate, e->candidate) &&
+			    is_asked(d->in->array_inx, runs[i].run.index) && is_latest(runs, i))
+				return true;
+	}
+	return false;
+}
+
 int decide_array(struct deciding *d)
 {
 	struct store_array_run *runs = d->runs;
@@ -123,7 +159,7 @@ int decide_array(struct deciding *d)
 	const char *candidate;
 	uint32_t unseen;
 	bool all;
-	int n;
+	int n, found;
 
 	if (d->by_others) /* the model includes the index */
 		return 0;
@@ -139,9 +175,13 @@ int decide_array(struct deciding *d)
 		d->unseen = unseen;
 		return 0;
 	}
-	n = decide_others(d, false);
-	if (n)
-		return n < 0 ? -1 : 0;
+	found = decide_others(d, false);
+	if (found < 0)
+		return -1;
+	if (found && !is_exceeded(d, runs, (size_t)n))
+		return 0;
+	d->by_others = false;
+	d->n_options = 0;
 	decide_say(d->out, "precedent: no prediction: the array's index matters (%.0f to %.0f s on %s), and index %u has not run yet",
 		   view.least_s, view.most_s, candidate, unseen);
 	decide_say_unmodelled(d);

@@ -125,6 +125,16 @@ sacct_file('unseen', map { my $n = $_; map { { JobID => 100 * $n + 1 . "_$_", Su
 	Timelimit => '05:00:00', SubmitLine => 'sbatch study.sh' } } 50, $n } 0 .. 19);
 $json = replayed('unseen', '--sacct', 'unseen', '--nodes', 50);
 is($json->{by}{runs}{jobs}, 0, 'arrays with an index that has not run are not predicted from their runs') or diag explain $json->{by};
+# Nor is an array predicted by a model that takes the long index for an outlier.
+sacct_file('outlier', map { my $n = $_; map { { JobID => 100 * $n + 1 . "_$_", Submit => $begin + 100_000 * $n, run => $_ == 50 ? 3000 : 300,
+	Timelimit => '05:00:00', SubmitLine => 'sbatch study.sh' } } 50, $n } 0 .. 19);
+$json = replayed('outlier', '--sacct', 'outlier', '--nodes', 50);
+is($json->{plan}{precedent}{limited}, 0, 'an array with an index that took longer than the model says has no limit');
+# If this index follows the law of the others, the model holds.
+sacct_file('model', map { my $n = $_; map { { JobID => 100 * $n + 1 . "_$_", Submit => $begin + 100_000 * $n, run => 300 + 10 * $_,
+	Timelimit => '05:00:00', SubmitLine => 'sbatch study.sh' } } 50, $n } 0 .. 19);
+$json = replayed('model', '--sacct', 'model', '--nodes', 50);
+cmp_ok($json->{plan}{precedent}{limited}, '>', 20, 'arrays with an index that has not run are predicted by the model') or diag explain $json->{by};
 # The same indexes each time: the estimate is that of the longest.
 sacct_file('same', map { my $n = $_; map { { JobID => 100 * $n + 1 . "_$_", Submit => $begin + 100_000 * $n, run => 300 * ($_ + 1),
 	Timelimit => '05:00:00', SubmitLine => 'sbatch study.sh' } } 3, 1, 2, 7 } 0 .. 19);
