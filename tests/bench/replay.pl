@@ -5,10 +5,11 @@
 # other way to plan. Each scheduler, machine and load has a row, with means over the seeds and 95 % confidence intervals.
 #
 # --arrays is the share of the programs that are submitted as job arrays. --at-once is the number of replays that run beside each
-# other; each replay has several processes.
+# other; each replay has several processes. The directory of --keep keeps figures, so that an interrupted table goes on. Other options
+# or another build need an empty directory.
 #
 #   tests/bench/replay.pl [--seeds 10] [--nodes 128,1024] [--loads 0.7,0.9] [--policies easy,slurm] [--guard soft] [--jobs 10000]
-#                         [--arrays 0] [--at-once 1]
+#                         [--arrays 0] [--at-once 1] [--keep DIR]
 use strict;
 use warnings;
 
@@ -19,10 +20,10 @@ use List::Util qw(sum);
 
 my %o = (seeds => 10, nodes => '128,1024', loads => '0.7,0.9', policies => 'easy,slurm', guard => 'soft', jobs => 10000,
 	arrays => 0, 'at-once' => 1);
-GetOptions(\%o, 'seeds=i', 'nodes=s', 'loads=s', 'policies=s', 'guard=s', 'jobs=i', 'arrays=f', 'at-once=i') && !@ARGV && $o{seeds} > 1 &&
+GetOptions(\%o, 'seeds=i', 'nodes=s', 'loads=s', 'policies=s', 'guard=s', 'jobs=i', 'arrays=f', 'at-once=i', 'keep=s') && !@ARGV && $o{seeds} > 1 &&
 	$o{'at-once'} > 0 or die "usage: see the head of $0\n";
 my $build = $ENV{PRECEDENT_BUILD} // 'build';
-my $dir = tempdir(CLEANUP => 1);
+my $dir = $o{keep} // tempdir(CLEANUP => 1);
 my @ways = qw(last-two similar precedent both perfect);
 # Student's t, two-sided 95 %, by degrees of freedom; beyond 30 the normal distribution is near enough.
 my @t = (0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101,
@@ -45,8 +46,9 @@ sub replay {
 	my $out = figures_of(@_);
 	run("$build/tests/bench/backfill", '--write-sacct', "$out.jobs", '--seed', $seed, '--nodes', $nodes, '--load', $load, '--jobs', $o{jobs},
 		'--arrays', $o{arrays});
-	open STDOUT, '>', $out or die "$out: $!\n";
+	open STDOUT, '>', "$out.part" or die "$out.part: $!\n";
 	run("$build/precedent", 'replay', '--sacct', "$out.jobs", '--nodes', $nodes, '--policy', $policy, '--guard', $o{guard}, '--json');
+	rename "$out.part", $out or die "$out: $!\n";
 	unlink "$out.jobs";
 	return;
 }
@@ -88,7 +90,8 @@ for my $policy (split /,/, $o{policies}) {
 		push @rows, map { [$nodes, $_, $policy] } split /,/, $o{loads};
 	}
 }
-replay_all(map { my $row = $_; map { [@$row, $_] } @seeds } @rows);
+mkdir $dir;
+replay_all(grep { !-e figures_of(@$_) } map { my $row = $_; map { [@$row, $_] } @seeds } @rows);
 print '| scheduler, nodes, load | wait, min | slowdown | ' . join(' | ', map { "$_: wait | slowdown" } @ways) . " |\n";
 print '| ' . join(' | ', ('---') x (3 + 2 * @ways)) . " |\n";
 for my $row (@rows) {
