@@ -65,6 +65,15 @@ static bool is_within(const struct store_run *run)
 	return run->hi_s > 0 && !strcmp(run->candidate, run->pred_candidate) && run->elapsed_s >= run->lo_s && run->elapsed_s <= run->hi_s;
 }
 
+/* Runs of one program say nothing of the family: see is_of_several. */
+static bool are_of_one(const struct scaling_runs *members)
+{
+	for (size_t i = 1; i < DRIFT_LOOK; i++)
+		if (strcmp(members->runs[i].vars, members->runs[0].vars))
+			return false;
+	return true;
+}
+
 int drift_family_follow(struct ended_run *r, struct errbuf *errp)
 {
 	const struct store_run *run = r->row;
@@ -79,7 +88,7 @@ int drift_family_follow(struct ended_run *r, struct errbuf *errp)
 	members = known ? ended_run_members(r, errp) : NULL;
 	if (!members)
 		return -1;
-	if (members->n < DRIFT_LOOK + SCALING_POINTS_MIN)
+	if (members->n < DRIFT_LOOK + SCALING_POINTS_MIN || are_of_one(members))
 		return 0;
 	accuracy = ended_run_accuracy(r, errp);
 	if (!accuracy)

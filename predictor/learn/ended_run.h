@@ -33,7 +33,7 @@ bool ended_run_is_evidence(const struct ended_run *r);
 const struct drift *ended_run_family_drift(struct ended_run *r, struct errbuf *errp);
 /* Its runs since the last drift; of a task of an array, all tasks of arrays. */
 const struct scaling_runs *ended_run_members(struct ended_run *r, struct errbuf *errp);
-/* Its family's runs and those of its user's others, for estimates of any program of the family. Never NULL. */
+/* Runs of the family, and runs of the user's other programs. Estimates of all programs of the family may use them. Never NULL. */
 struct past_runs *ended_run_past(struct ended_run *r);
 /* How earlier predictions of the run's family came off on the candidate. */
 const struct past_accuracy *ended_run_accuracy(struct ended_run *r, struct errbuf *errp);

@@ -17,7 +17,7 @@ struct program_estimates {
 	struct errbuf refused; /* the last refusal; "": none */
 };
 
-/* Where a run has just ended, and what was read for it already. */
+/* A run that has just ended: its candidate, and past runs that its learners have read. */
 struct program_ended {
 	const char *candidate;
 	struct past_runs *runs;		    /* NULL: not read; used if it is of the program's user and family */

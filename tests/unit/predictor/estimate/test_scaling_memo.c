@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A search that is kept is the search of that input and of no other. A fit is the same, byte for byte, whatever was fitted before. */
+/* A search that is kept is the search of that input and of no other. Earlier fits do not change a fit by one byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
