@@ -60,10 +60,11 @@ void win_release(int64_t index);
 void file_release(int64_t index);
 /* The displacement; TRACE_UNDEFINED if the call site has too many different ones. */
 int64_t disp_of_site(uint32_t site, int64_t disp);
-/* The n members of a group as ranks in the window's group. `given` is scratch memory. */
-int win_group_ranks(MPI_Group g, MPI_Win w, int n, int *given, int *rank);
-/* Store the group of a call that may not return in the spill file. Call without the lock. */
-void win_group_before(MPI_Group g, MPI_Win w);
+struct rec_thread;
+/* Translate a group to ranks of the window's group. t->group has them until the call ends. */
+void win_group_find(struct rec_thread *t, MPI_Group g, MPI_Win w);
+/* The same, and store the group in the spill file: the call may not return. Call without the lock. */
+void win_group_before(struct rec_thread *t, MPI_Group g, MPI_Win w);
 
 int64_t type_define(MPI_Datatype t);
 int64_t op_define(MPI_Op op);

@@ -258,61 +258,55 @@ int64_t disp_of_site(uint32_t site, int64_t disp)
 
 /* ---- groups ---- */
 
-#define CHUNK 64 /* members that are translated at once, on the stack */
-
-/* Set the bits of all members. Returns false if the group is not known. */
-static bool store_group(MPI_Group g, MPI_Win w, int size)
+void win_group_find(struct rec_thread *t, MPI_Group g, MPI_Win w)
 {
-	const struct spill *s = &rec.pages.spill;
-	int given[CHUNK], rank[CHUNK], n;
+	int size = 0, *rank, *given;
 	MPI_Group all;
-	bool known = mpi.Win_get_group(w, &all) == MPI_SUCCESS, opened = known;
 
-	memset(s->group, 0, (s->header->world_size + 7) / 8);
-	for (int i = 0; known && i < size; i += n) {
-		n = size - i < CHUNK ? size - i : CHUNK;
-		for (int k = 0; k < n; k++)
-			given[k] = i + k;
-		known = mpi.Group_translate_ranks(g, n, given, all, rank) == MPI_SUCCESS;
-		for (int k = 0; known && k < n; k++) {
-			known = rank[k] >= 0 && rank[k] < (int)s->header->world_size;
-			if (known)
-				s->group[rank[k] / 8] |= (uint8_t)(1u << rank[k] % 8);
-		}
-	}
-	if (opened)
-		mpi.Group_free(&all);
-	return known;
+	t->group = NULL;
+	if (g == MPI_GROUP_NULL || mpi.Group_size(g, &size) != MPI_SUCCESS)
+		return;
+	rank = rec_scratch(t, 0, 2 * ((size_t)size + 1) * sizeof(*rank));
+	if (!rank || mpi.Win_get_group(w, &all) != MPI_SUCCESS)
+		return;
+	given = rank + size;
+	for (int i = 0; i < size; i++)
+		given[i] = i;
+	t->n_group = size;
+	if (mpi.Group_translate_ranks(g, size, given, all, rank) == MPI_SUCCESS)
+		t->group = rank;
+	mpi.Group_free(&all);
 }
 
-void win_group_before(MPI_Group g, MPI_Win w)
+/* Set the bits of all members. Returns false if the trace has no room for a member. */
+static bool store_group(const int *rank, int size)
+{
+	const struct spill *s = &rec.pages.spill;
+
+	memset(s->group, 0, (s->header->world_size + 7) / 8);
+	for (int i = 0; i < size; i++) {
+		if (rank[i] < 0 || rank[i] >= (int)s->header->world_size)
+			return false;
+		s->group[rank[i] / 8] |= (uint8_t)(1u << rank[i] % 8);
+	}
+	return true;
+}
+
+void win_group_before(struct rec_thread *t, MPI_Group g, MPI_Win w)
 {
 	struct spill_live *live = rec.live;
-	int size = 0;
 	bool known;
 
 	live->n_group = 0;
+	t->group = NULL;
 	if (rec.locking)
 		rec_lock();
 	known = rec_known(&handles.win, HANDLE_KEY(w)) >= 0;
 	if (rec.locking)
 		rec_unlock();
 	/* A wrong handle is for the program's own call to report: its window may have an error handler. */
-	if (known && live == rec.pages.spill.live && g != MPI_GROUP_NULL && mpi.Group_size(g, &size) == MPI_SUCCESS &&
-	    store_group(g, w, size))
-		live->n_group = (uint64_t)size;
-}
-
-int win_group_ranks(MPI_Group g, MPI_Win w, int n, int *given, int *rank)
-{
-	MPI_Group all;
-	int rc;
-
-	if (mpi.Win_get_group(w, &all) != MPI_SUCCESS)
-		return -1;
-	for (int i = 0; i < n; i++)
-		given[i] = i;
-	rc = mpi.Group_translate_ranks(g, n, given, all, rank);
-	mpi.Group_free(&all);
-	return rc == MPI_SUCCESS ? 0 : -1;
+	if (known)
+		win_group_find(t, g, w);
+	if (t->group && live == rec.pages.spill.live && store_group(t->group, t->n_group))
+		live->n_group = (uint64_t)t->n_group;
 }

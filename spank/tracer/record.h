@@ -53,6 +53,8 @@ struct rec_thread {
 	uintptr_t stack_lo, stack_hi;  /* stack bounds; 0: not known yet */
 	void *scratch[2];              /* memory for statuses and request handles of long lists */
 	size_t scratch_cap[2];
+	const int *group;              /* of the current call, as ranks of the window's group; NULL: not known */
+	int n_group;
 };
 
 struct rec_call {

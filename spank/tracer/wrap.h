@@ -187,21 +187,14 @@ static inline int64_t *wrap_types_f(struct rec_call *c, uint32_t *n, const MPI_F
 	return v;
 }
 
-/* The members of a group, as ranks in the window's group. */
-static inline int64_t *wrap_group(struct rec_call *c, uint32_t *n, MPI_Group g, MPI_Win w)
+/* The members of a group, as win_group_before translated them. */
+static inline int64_t *wrap_group(struct rec_call *c, uint32_t *n)
 {
-	int size = 0, *rank = NULL;
-	int64_t len, *v;
+	int64_t len = c->self->group ? c->self->n_group : 0, *v = wrap_array(c, n, &len);
 
 	c->slow = 1;
-	if (mpi.Group_size(g, &size) == MPI_SUCCESS)
-		rank = rec_scratch(c->self, 0, 2 * ((size_t)size + 1) * sizeof(*rank));
-	if (!rank || win_group_ranks(g, w, size, rank + size, rank) < 0)
-		size = 0;
-	len = size;
-	v = wrap_array(c, n, &len);
 	for (int64_t i = 0; i < len; i++)
-		v[(*n)++] = wrap_rank(rank[i]);
+		v[(*n)++] = wrap_rank(c->self->group[i]);
 	return v;
 }
 

@@ -144,10 +144,16 @@ sub scalar_code {
 	die "rule $R->{name}: $k is no scalar\n";
 }
 
+# The call may wait for the members of its group.
+sub stores_group { return $R->{name} eq 'MPI_Win_start' }
+
 sub array_code {
 	my ($p) = @_;
 	my ($k, $e, $len) = ($p->{kind}, @{$p->{expr}});
-	return 'v = wrap_group(&c, &n, ' . handle($e) . ', ' . handle($len) . ');' if $k eq 'GROUP';
+	if ($k eq 'GROUP') {
+		my $found = stores_group() ? '' : 'win_group_find(c.self, ' . handle($e) . ', ' . handle($len) . '); ';
+		return $found . 'v = wrap_group(&c, &n);';
+	}
 	my $n = length_of($len);
 	$n = '(' . condition($p) . ") ? $n : 0" if $p->{when};
 	return "v = wrap_counts(&c, &n, $e, $n);" if arg($e)->{base} eq 'MPI_Count';
@@ -251,8 +257,8 @@ sub inside_code {
 	}
 	my ($lock) = grep { $_->{kind} eq 'LOCK' } @p;
 	$high = 'wrap_lock_type(' . value($lock->{expr}[0]) . ')' if $lock;
-	my ($group) = grep { $R->{name} eq 'MPI_Win_start' && $_->{kind} eq 'GROUP' } @p;
-	push @before, 'win_group_before(' . join(', ', map { handle($_) } @{$group->{expr}}) . ');' if $group;
+	my ($group) = grep { stores_group() && $_->{kind} eq 'GROUP' } @p;
+	push @before, 'win_group_before(c.self, ' . join(', ', map { handle($_) } @{$group->{expr}}) . ');' if $group;
 	return (\@before, "(struct rec_inside){SPILL_CALL(FN_$R->{name}, " . $scalar->($tag) . "), $key, REC_PEERS($first, $high)$type}");
 }
 
