@@ -134,6 +134,8 @@ struct feature *feature_list(const char *const *var, uint32_t n_vars, uint32_t *
 
 		snprintf(k, sizeof(k), "%u", bit);
 		add_feature(&l, FEATURE_FLIP, 0, 0, 0, bit, "flip", "rank", k);
+		add_feature(&l, FEATURE_UPPER, 0, 0, 0, bit, "upper", "rank", k);
+		add_feature(&l, FEATURE_LOWER, 0, 0, 0, bit, "lower", "rank", k);
 	}
 	add_feature(&l, FEATURE_CROWDED, 0, 0, 0, 0, "crowded", "ranks", NULL);
 	for (uint32_t v = 0; v < n_vars; v++)
@@ -313,7 +315,12 @@ int64_t feature_value(const struct feature *f, const struct feature_place *p)
 			k++;
 		return k;
 	case FEATURE_FLIP:
-		return (p->rank ^ f->w) < p->ranks ? (int64_t)(p->rank ^ f->w) : TRACE_PROC_NULL;
+	case FEATURE_UPPER:
+	case FEATURE_LOWER:
+		v = p->rank ^ f->w;
+		if (v >= p->ranks || (f->op == FEATURE_UPPER && v < p->rank) || (f->op == FEATURE_LOWER && v > p->rank))
+			return TRACE_PROC_NULL;
+		return v;
 	case FEATURE_CROWDED:
 		return p->crowd > 0 ? p->crowd > 1 : FEATURE_NONE;
 	case FEATURE_ABOVE:

@@ -29,6 +29,8 @@ enum feature_op {
 	FEATURE_RANKS,
 	FEATURE_LOG2,	/* least k with 2^k >= ranks */
 	FEATURE_FLIP,	/* rank with bit w flipped, TRACE_PROC_NULL where there is no such rank */
+	FEATURE_UPPER,	/* the same where it is a higher rank, else TRACE_PROC_NULL */
+	FEATURE_LOWER,	/* the same where it is a lower rank, else TRACE_PROC_NULL */
 	/* For times only, not for calls and their values: */
 	FEATURE_CROWDED, /* 1 where there are more ranks than processors, else 0 */
 	FEATURE_ABOVE,	 /* 1 where v or its block in dimension i of d is above w, else 0 */
@@ -77,6 +79,10 @@ int64_t feature_value(const struct feature *f, const struct feature_place *p);
 static inline bool feature_is_plain(const struct feature *f)
 {
 	return f->op <= FEATURE_RANKS;
+}
+static inline bool feature_is_partner(const struct feature *f)
+{
+	return f->op >= FEATURE_FLIP && f->op <= FEATURE_LOWER;
 }
 static inline bool feature_is_portion(const struct feature *f)
 {

@@ -216,7 +216,7 @@ static struct rule same_as(uint32_t f)
 static bool is_neighbour(const struct feature *f)
 {
 	return f->op == FEATURE_PREV || f->op == FEATURE_NEXT || f->op == FEATURE_LPREV || f->op == FEATURE_LNEXT ||
-	       f->op == FEATURE_FLIP;
+	       feature_is_partner(f);
 }
 
 /* Does the call have this neighbour as its peer in value `v` where there is one, and is it made nowhere else? */

@@ -75,7 +75,7 @@ static void take_other(struct fit *f, const struct rule *r)
 
 static bool is_last_resort(const struct feature *f)
 {
-	return f->op == FEATURE_LOG2 || f->op == FEATURE_FLIP;
+	return f->op == FEATURE_LOG2 || feature_is_partner(f);
 }
 
 /*

@@ -122,6 +122,19 @@ static void partners(struct syn *s, uint32_t rank, uint32_t ranks, uint32_t k, u
 	}
 }
 
+/* The lower rank of each pair sends, and the higher one receives. */
+static void pairs(struct syn *s, uint32_t rank, uint32_t ranks, uint32_t k, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		syn_call(s, rank, "MPI_Allreduce", 12, SYN(.count = 1));
+		if ((rank ^ 1) < ranks && rank & 1)
+			syn_call(s, rank, "MPI_Recv", 10, SYN(.src = rank ^ 1, .tag = 1, .count = k));
+		if ((rank ^ 1) < ranks && !(rank & 1))
+			syn_call(s, rank, "MPI_Send", 11, SYN(.dst = rank ^ 1, .tag = 1, .count = k));
+		syn_call(s, rank, "MPI_Barrier", 13, SYN(.comm = 0));
+	}
+}
+
 /* Rank 0 tells all others at every fifth step, from the fourth on. */
 static void fifth(struct syn *s, uint32_t rank, uint32_t ranks, uint32_t k, uint32_t n)
 {
@@ -204,6 +217,12 @@ static void test_partners(void **state)
 	exact_of(partners);
 }
 
+static void test_pairs(void **state)
+{
+	(void)state;
+	exact_of(pairs);
+}
+
 static void test_fifth(void **state)
 {
 	(void)state;
@@ -279,7 +298,7 @@ int main(void)
 	    cmocka_unit_test(test_tenth),    cmocka_unit_test(test_tenth_and_seventh), cmocka_unit_test(test_tags),
 	    cmocka_unit_test(test_partners), cmocka_unit_test(test_fifth),	       cmocka_unit_test(test_nested),
 	    cmocka_unit_test(test_squares),  cmocka_unit_test(test_every_k),
-	    cmocka_unit_test(test_left_over),
+	    cmocka_unit_test(test_left_over), cmocka_unit_test(test_pairs),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
