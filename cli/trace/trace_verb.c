@@ -349,7 +349,7 @@ static const struct verb_option options[] = {
 
 const struct verb verb_trace = {
 	"trace", "[-o FILE] -- CMD...", "run CMD and record what it does with MPI",
-	.forms = {"[-o FILE] [--rules FILE] [-q] -- CMD...", "--rules FILE --object FILE.o"},
+	.forms = {"[-o FILE] [--rules FILE] [-q] -- CMD...", "--rules FILE --object FILE"},
 	.text = "Runs CMD (usually: mpirun -n N PROGRAM) and writes what it does with MPI to FILE.\n\n"
 		"The exit status is that of CMD; 1 when CMD worked but left no trace. A program that dies leaves a partial trace of "
 		"everything until then.",

@@ -8,7 +8,7 @@ use File::Temp 'tempdir';
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use Cli;
-use Testbed 'run_command';
+use Testbed qw(run_command build_dir top);
 
 my $dir = tempdir(CLEANUP => 1);
 
@@ -142,5 +142,16 @@ is($r->{rc}, 0, '... and nothing wrong with it') or diag $r->{err};
 $events = precedent('info', "$dir/l.ptrace", '--events', 0)->{out};
 is_deeply([$events =~ /Precedent_\w+\(function=step\b.*?values=\[(\d+)\]/g], [0, 0, 1, 3, 2, 6, 3, 9], '... but record the calls') or diag $events;
 is(precedent('trace', '--object', "$dir/my.o")->{rc}, 2, '--object wants rules');
+
+# The command of the manual page, with the objects of a program beside the rules; a second time with what the first one left.
+my ($link) = slurp(top() . '/man/precedent-trace-rules.5') =~ /^ +(mpicc \*\.o .*--object .*)$/m;
+mkdir "$dir/page";
+is(run_command('mpicc', '-g', '-c', "$dir/$_.c", '-o', "$dir/page/$_.o")->{rc}, 0, "$_.o") for qw(loop step);
+spew("$dir/page/my.rules", slurp("$dir/my.rules"));
+for my $time ('', ' again') {
+	$r = run_command('sh', '-c', "cd $dir/page && PATH=" . build_dir() . ":\$PATH && $link");
+	is("$r->{rc} $r->{err}", '0 ', "the page's command links the program$time");
+}
+is(run_command('mpirun', '-n', 1, "$dir/page/app")->{rc}, 0, '... which runs');
 
 done_testing;
