@@ -96,6 +96,8 @@ static const char *how_ended(char *const cmd[], int rc, char *text, size_t size)
 {
 	int number = command_signal(cmd, rc);
 
+	if (!number && rc)
+		number = cli_outlived(); /* a launcher that is interrupted exits with a status of its own */
 	if (number)
 		snprintf(text, size, "exit code %d (%s)", rc, strsignal(number));
 	else if (rc)
@@ -211,7 +213,7 @@ int trace_run(char *const cmd[], const char *file, const char *log, const struct
 	cli_outlive(true);
 	watch = first_ended_watch(markers);
 	rv = cli_run(cmd, env, log, 0, err);
-	first_ended_mark(watch, markers, rv < 0 ? 0 : cli_killed_by());
+	first_ended_mark(watch, markers, rv < 0 ? 0 : rv && cli_outlived() ? cli_outlived() : cli_killed_by());
 	if (rv >= 0) {
 		salvage(cmd, markers, path, rv);
 		read_word(markers, access(path, F_OK) == 0, err);
@@ -342,7 +344,7 @@ static int trace_verb(int argc, char **argv)
 static const struct verb_option options[] = {
 	{"output", 'o', "FILE", OPT_TEXT(struct args, output), .help = "the trace, replaced if it exists (default: PROGRAM.ptrace in this directory, or PROGRAM.2.ptrace ... if it exists)"},
 	{"rules", 0, "FILE", OPT_TEXT(struct args, rules), .help = "record calls of the program's own functions too, as the rules in FILE say: precedent-trace-rules(5)"},
-	{"object", 0, "FILE.o", OPT_TEXT(struct args, object), .help = "instead of a run: write the wrappers of --rules as an object, and print what to link the program with"},
+	{"object", 0, "FILE", OPT_TEXT(struct args, object), .help = "instead of a run: write the wrappers of --rules as an object, and print what to link the program with"},
 	{"quiet", 'q', NULL, OPT_FLAG(struct args, quiet), .help = "say nothing when it worked"},
 	{0},
 };

@@ -11,6 +11,7 @@
 
 #include "cli/ui/command_end.h"
 #include "cli/ui/mpi_tools.h"
+#include "cli/ui/util.h"
 
 #define TIMEOUT_STATUS 124 /* of timeout(1) when the time is over */
 
@@ -136,6 +137,11 @@ void command_how_ended(char *const cmd[], int rc, enum command_left left, char *
 	}
 	if (left == LEFT_NOTHING && root_is_refused(cmd, rc)) {
 		snprintf(text, size, "%s refuses to start programs as root: run it as another user, or with --allow-run-as-root", launcher_of(cmd));
+		return;
+	}
+	if (rc && cli_outlived()) {
+		snprintf(text, size, "%s was ended by signal %d (%s) %s MPI_Finalize", program, cli_outlived(), strsignal(cli_outlived()),
+			 when);
 		return;
 	}
 	/* A launcher that starts nothing has exit statuses of its own above 128. */
