@@ -35,6 +35,7 @@ struct call_roles {
 	uint32_t n_slot;        /* of requests; 0: requests persist, and an excerpt keeps their slots */
 	struct call_role *role; /* by symbol */
 	bool open_receives;     /* a cut may have receives open: rank_walk() tells them as epochs, and not as pairs */
+	bool under_way;         /* a cut may have messages under way: see under_way.h */
 	bool any_slots;         /* the open receives may be in other slots at each cut, if n_slot > 0 */
 	int64_t *value;         /* single slots of `ends` */
 };

@@ -14,6 +14,7 @@
 #include "common/array.h"
 #include "common/hash_table.h"
 #include "skelgen/pieces/open_receives.h"
+#include "skelgen/pieces/under_way.h"
 #include "trace/clock/clock.h"
 #include "trace/messages/messages.h"
 
@@ -58,6 +59,7 @@ struct finder {
 	uint32_t rank; /* that is walked */
 	uint64_t open; /* its usual receives and epochs */
 	bool open_receives;
+	struct under_way under_way; /* messages at cuts */
 	bool no_memory;
 };
 
@@ -201,9 +203,21 @@ static void own_part(void *arg, uint64_t event, const struct call_role *r, uint6
 	}
 }
 
+/* The send belongs with the receive of the message that is `lag` before it. */
 static int own_message(const struct trace_message *m, void *arg)
 {
-	pair_keep(arg, m->src, m->send_event, m->dst, m->recv_event);
+	struct finder *f = arg;
+	struct under_way_channel *c = under_way_at(&f->under_way, m->channel);
+	uint64_t *last;
+
+	if (c == NULL) {
+		pair_keep(f, m->src, m->send_event, m->dst, m->recv_event);
+		return 0;
+	}
+	last = &c->recv[c->n % c->lag];
+	if (c->n++ >= c->lag)
+		pair_keep(f, m->src, m->send_event, m->dst, *last);
+	*last = m->recv_event;
 	return 0;
 }
 
@@ -429,14 +443,33 @@ static void proof_before(void *arg, uint64_t event, uint64_t open, const struct 
 	}
 }
 
+static uint64_t message_key(uint64_t number, uint32_t of)
+{
+	return XXH3_64bits_withSeed(&number, sizeof number, ~(uint64_t)of);
+}
+
+/* The send of message i + lag and the receive of message i cancel. */
 static int proof_message(const struct trace_message *m, void *arg)
 {
 	struct proof *p = arg;
-	uint64_t key = XXH3_64bits_withSeed(&m->send_event, sizeof m->send_event, ~(uint64_t)m->src);
+	struct under_way_channel *c = under_way_at(&p->f->under_way, m->channel);
+	uint64_t send = c != NULL ? message_key(c->n - c->lag, m->channel) : message_key(m->send_event, m->src);
 
-	p->sum[cuts_segment(p->f->cuts, m->src, m->send_event)] += key;
-	p->sum[cuts_segment(p->f->cuts, m->dst, m->recv_event)] -= key;
+	p->sum[cuts_segment(p->f->cuts, m->src, m->send_event)] += send;
+	p->sum[cuts_segment(p->f->cuts, m->dst, m->recv_event)] -= c != NULL ? message_key(c->n++, m->channel) : send;
 	return 0;
+}
+
+/* All cuts lie between the sends of the first messages that are under way, and the receives of the last ones. */
+static void proof_ends(struct proof *p)
+{
+	const struct under_way *u = &p->f->under_way;
+
+	for (uint32_t k = 0; k < u->n; k++)
+		for (uint32_t i = 0; i < u->channel[k].lag; i++) {
+			p->sum[0] -= message_key((uint64_t)i - u->channel[k].lag, k);
+			p->sum[p->f->cuts->n] += message_key(u->channel[k].n - u->channel[k].lag + i, k);
+		}
 }
 
 /* The hash of open epochs that most of the cuts have. */
@@ -470,7 +503,7 @@ static void proof_apply(const struct proof *p, bool *drop)
 	usual = usual_open(p, drop);
 	for (uint32_t k = 0; k < p->f->cuts->n; k++)
 		drop[k] |= p->open[k] != usual;
-	p->f->cuts->open = usual != 0;
+	p->f->cuts->open = usual != 0 || p->f->under_way.any;
 }
 
 static int prove(struct finder *f, const struct call_roles *roles, bool *drop, struct errbuf *err)
@@ -484,10 +517,13 @@ static int prove(struct finder *f, const struct call_roles *roles, bool *drop, s
 		p.next = 0;
 		rv = rank_walk(trace_get_rank(f->t, f->rank), &roles[f->rank], &l, err);
 	}
+	under_way_begin(&f->under_way);
 	if (rv == 0)
 		rv = trace_messages(f->t, proof_message, &p, &report, err);
-	if (rv == 0)
+	if (rv == 0) {
+		proof_ends(&p);
 		proof_apply(&p, drop);
+	}
 	free(p.sum);
 	free(p.open);
 	return rv;
@@ -504,6 +540,7 @@ static int near_collect(struct finder *f, const struct call_roles *roles, struct
 		if ((f->open_receives && usual_find(f, &roles[f->rank], err) != 0) ||
 		    rank_walk(trace_get_rank(f->t, f->rank), &roles[f->rank], &l, err) != 0)
 			return -1;
+	under_way_begin(&f->under_way);
 	if (trace_messages(f->t, own_message, f, &report, err) != 0)
 		return -1;
 	return f->no_memory ? err_set(err, "no memory to cut the run") : 0;
@@ -517,7 +554,8 @@ static int find(struct finder *f, const struct call_roles *roles, const uint64_t
 
 	if (moved == NULL || drop == NULL || f->near == NULL || f->cuts->at == NULL)
 		err_set(err, "no memory to cut the run at %u places", n);
-	else if (places_find(f, moment_ns, n, err) == 0 && near_collect(f, roles, err) == 0)
+	else if (places_find(f, moment_ns, n, err) == 0 &&
+		 (!roles->under_way || under_way_find(f->t, f->cuts, &f->under_way, err) == 0) && near_collect(f, roles, err) == 0)
 		rv = 0;
 	for (uint32_t k = 0; rv == 0 && k < n; k++) {
 		cut_move(f, k, moved);
@@ -553,6 +591,7 @@ int cuts_find(const struct trace *t, const struct call_roles *roles, const uint6
 		free(f.near[k].usual);
 	}
 	free(f.near);
+	under_way_free(&f.under_way);
 	if (rv != 0)
 		cuts_free(out);
 	return rv;

@@ -86,14 +86,20 @@ static double piece_length(const struct survey *s, double seconds, double run_ns
 	return fmin(seconds * 1e9, run_ns * PIECES_CALLS_MOST / fmax(1, events)) / PIECES_WANTED;
 }
 
-/* Cut where receives are open, if more cuts are found so. With any_slots, more cuts are found, but pieces fold worse. */
-static int cut_open(struct survey *s, const uint64_t *moment, uint32_t n, bool any_slots, struct errbuf *err)
+/* What a cut may leave open, in the order in which it is tried. Pieces with more left open fold worse. */
+static const struct {
+	bool any_slots, under_way;
+} leave_open[] = {{false, false}, {true, false}, {true, true}};
+
+/* Cut where receives are open, if more cuts are found so. */
+static int cut_open(struct survey *s, const uint64_t *moment, uint32_t n, int leave, struct errbuf *err)
 {
 	struct cuts open;
 
 	for (uint32_t r = 0; r < s->n_ranks; r++) {
 		s->roles[r].open_receives = true;
-		s->roles[r].any_slots = any_slots;
+		s->roles[r].any_slots = leave_open[leave].any_slots;
+		s->roles[r].under_way = leave_open[leave].under_way;
 	}
 	if (cuts_find(s->trace, s->roles, moment, n, &open, err) != 0)
 		return -1;
@@ -111,7 +117,6 @@ static int cut(struct survey *s, double seconds, struct errbuf *err)
 	uint64_t *moment = calloc(MOMENTS_MOST + 1, sizeof *moment);
 	double begin, end;
 	uint32_t n;
-	bool few;
 	int rv = -1;
 
 	if (moment == NULL)
@@ -120,11 +125,9 @@ static int cut(struct survey *s, double seconds, struct errbuf *err)
 		s->piece_ns = piece_length(s, seconds, end - begin);
 		n = end > begin ? moments_lay(begin, end, s, moment) : 0;
 		rv = cuts_find(s->trace, s->roles, moment, n, &s->cuts, err);
-		few = rv == 0 && s->cuts.n < n / FEW && s->cuts.n < PIECES_WANTED;
-		if (few)
-			rv = cut_open(s, moment, n, false, err);
-		if (few && rv == 0 && s->cuts.n < n / FEW)
-			rv = cut_open(s, moment, n, true, err);
+		if (s->cuts.n < PIECES_WANTED)
+			for (int i = 0; i < (int)(sizeof leave_open / sizeof *leave_open) && rv == 0 && s->cuts.n < n / FEW; i++)
+				rv = cut_open(s, moment, n, i, err);
 	}
 	free(moment);
 	return rv;

@@ -6,6 +6,7 @@
  *     panels  a factorisation: panels shrink, the pivot's owner is at random
  *     refine  a mesh that is refined where it is needed: neighbours, numbers and sizes of messages move
  *     farm    rank 0 hands out tasks of different length
+ *     early   the same, and a worker is sent its next task before it asks
  *     fetch   tasks are taken from a counter in a window, with get and accumulate of data
  *     some    rank 0 takes answers in the order in which they come (MPI_Waitsome)
  *     branch  branch and bound: a task gives birth to 0 to 3 others
@@ -271,14 +272,16 @@ static unsigned births(unsigned task, unsigned n)
 	return task < n ? random_of(task, 23) % 4 : 0;
 }
 
-static void master(unsigned n, int branches)
+/* each: tasks that a worker has at a time */
+static void master(unsigned n, int branches, int each)
 {
 	unsigned next = 0, known = branches ? 1 : n, task, running = 0;
-	int *idle = malloc((size_t)size * sizeof *idle), n_idle = 0;
+	int *idle = malloc((size_t)(each * size) * sizeof *idle), n_idle = 0;
 	MPI_Status s;
 
-	for (int w = size - 1; w > 0; w--)
-		idle[n_idle++] = w;
+	for (int i = 0; i < each; i++)
+		for (int w = size - 1; w > 0; w--)
+			idle[n_idle++] = w;
 	for (;;) {
 		for (; n_idle > 0 && next < known; next++, running++)
 			MPI_Send(&next, 1, MPI_UNSIGNED, idle[--n_idle], TAG_TASK, MPI_COMM_WORLD);
@@ -400,7 +403,7 @@ int main(int argc, char **argv)
 	else if (strcmp(kind, "any") == 0 || strcmp(kind, "batch") == 0)
 		handed(n, strcmp(kind, "batch") == 0);
 	else
-		master(n, strcmp(kind, "branch") == 0);
+		master(n, strcmp(kind, "branch") == 0, strcmp(kind, "early") == 0 ? 2 : 1);
 	if (rank == 0)
 		printf("%s %u: %.0f\n", kind, n, sum);
 	MPI_Finalize();

@@ -550,13 +550,13 @@ static void test_lines_are_counted(void **arg)
 	syn_destroy(s);
 }
 
-/* Exchanges of random length with a partner that varies, while a message is under way all the time: the run cannot be cut. */
+/* Exchanges of random length with a partner that varies, while a request is open all the time: the run cannot be cut. */
 static struct syn *uncut(uint32_t n_ranks, uint32_t steps, uint64_t seed)
 {
 	struct syn *s = syn_create(n_ranks);
 
 	syn_begin(s);
-	syn_call(s, 1, "MPI_Send", 11, SYN(.dst = 0, .tag = 9, .count = 1));
+	syn_call(s, 1, "MPI_Isend", 11, SYN(.dst = 0, .tag = 9, .count = 1, .req = 0));
 	for (uint32_t t = 0; t < steps; t++) {
 		uint32_t from = (uint32_t)(syn_random(&seed) % n_ranks);
 		uint32_t to = (from + 1 + (uint32_t)(syn_random(&seed) % (n_ranks - 1))) % n_ranks;
@@ -567,6 +567,7 @@ static struct syn *uncut(uint32_t n_ranks, uint32_t steps, uint64_t seed)
 		syn_call(s, to, "MPI_Recv", 100 + site, SYN(.src = from, .count = count));
 	}
 	syn_call(s, 0, "MPI_Recv", 10, SYN(.src = 1, .tag = 9, .count = 1));
+	syn_call(s, 1, "MPI_Wait", 12, SYN(.req = 0, .reqs = (int64_t[]){0}, .n_reqs = 1));
 	syn_end(s);
 	return s;
 }

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Runs with messages under way all the time: they are cut, and the receives of an excerpt get the messages that pieces leave. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "skelgen/pipeline.h"
+#include "tests/unit/synthetic.h"
+#include "trace/messages/messages.h"
+
+enum { RANKS = 4, ROOM = 100 };
+
+enum { MASTER_TASK = 10, MASTER_RESULT, WORKER_TASK = 20, WORKER_RESULT, STEP = 30 };
+
+struct farm {
+	struct syn *s;
+	uint64_t now[RANKS], task_sent[RANKS], result_sent[RANKS][3]; /* ns; results by number modulo 3 */
+};
+
+/* A call that lasts at least until `until`. */
+static void call(struct farm *f, uint32_t rank, const char *fn, uint64_t site, struct syn_args a, uint64_t until)
+{
+	uint64_t begin = f->now[rank] + a.gap_ns;
+
+	a.dur_ns = until > begin + 400 ? until - begin : 400;
+	f->now[rank] = begin + a.dur_ns;
+	syn_call(f->s, rank, fn, site, &a);
+}
+
+/* Steps of all ranks, without messages. */
+static void steps(struct farm *f, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++) {
+		uint64_t last = 0;
+
+		for (uint32_t r = 0; r < RANKS; r++)
+			last = f->now[r] > last ? f->now[r] : last;
+		for (uint32_t r = 0; r < RANKS; r++)
+			call(f, r, "MPI_Barrier", STEP, (struct syn_args){.gap_ns = 60000}, last + 61000);
+	}
+}
+
+static void result_take(struct farm *f, uint32_t w, uint32_t k)
+{
+	const struct syn_args result = {.src = TRACE_ANY_SOURCE, .asrc = w, .tag = 1, .count = 1, .gap_ns = 100};
+
+	call(f, 0, "MPI_Recv", MASTER_RESULT, result, f->result_sent[w][k % 3]);
+}
+
+/* count: numbers of the task; room: of its receive. */
+static void task(struct farm *f, uint32_t w, uint32_t k, int64_t count, int64_t room, uint64_t work_ns)
+{
+	call(f, 0, "MPI_Send", MASTER_TASK, (struct syn_args){.dst = w, .count = count, .gap_ns = 100}, 0);
+	f->task_sent[w] = f->now[0];
+	if (k >= 2)
+		result_take(f, w, k - 2);
+	call(f, w, "MPI_Recv", WORKER_TASK, (struct syn_args){.src = 0, .count = room, .gap_ns = 100}, f->task_sent[w]);
+	call(f, w, "MPI_Send", WORKER_RESULT, (struct syn_args){.dst = 0, .tag = 1, .count = 1, .gap_ns = work_ns}, 0);
+	f->result_sent[w][k % 3] = f->now[w];
+}
+
+/*
+ * A master sends each worker two tasks ahead, between a few steps without messages. room: 0: a task has `count` numbers.
+ * Otherwise a task has up to `count` numbers at random, and the receives have this room.
+ */
+static struct syn *early(uint32_t tasks, int64_t count, int64_t room, uint64_t seed)
+{
+	struct farm f = {.s = syn_create(RANKS)};
+
+	syn_begin(f.s);
+	steps(&f, 10);
+	for (uint32_t k = 0; k < tasks; k++)
+		for (uint32_t w = 1; w < RANKS; w++) {
+			int64_t n = room > 0 ? 1 + (int64_t)(syn_random(&seed) % (uint64_t)count) : count;
+
+			task(&f, w, k, n, room > 0 ? room : n, 40000 + syn_random(&seed) % 50000);
+		}
+	for (uint32_t k = tasks - 2; k < tasks; k++)
+		for (uint32_t w = 1; w < RANKS; w++)
+			result_take(&f, w, k);
+	steps(&f, 10);
+	syn_end(f.s);
+	return f.s;
+}
+
+/* Messages at random, up to `most` under way on each channel, in the end none. */
+static struct syn *scattered(uint32_t calls, uint32_t most, uint64_t seed)
+{
+	uint32_t under_way[RANKS][RANKS] = {{0}};
+	struct syn *s = syn_create(RANKS);
+
+	syn_begin(s);
+	for (uint32_t k = 0; k < calls; k++) {
+		uint32_t src = (uint32_t)(syn_random(&seed) % RANKS);
+		uint32_t dst = (src + 1 + (uint32_t)(syn_random(&seed) % (RANKS - 1))) % RANKS;
+		uint32_t *n = &under_way[src][dst];
+
+		if (*n < most && (*n == 0 || syn_random(&seed) % 2 == 0)) {
+			syn_call(s, src, "MPI_Send", 30, SYN(.dst = dst, .count = 1 + (int64_t)(syn_random(&seed) % ROOM)));
+			++*n;
+		} else {
+			syn_call(s, dst, "MPI_Recv", 31, SYN(.src = src, .count = ROOM));
+			--*n;
+		}
+	}
+	for (uint32_t src = 0; src < RANKS; src++)
+		for (uint32_t dst = 0; dst < RANKS; dst++)
+			while (under_way[src][dst]-- > 0 && under_way[src][dst] != UINT32_MAX)
+				syn_call(s, dst, "MPI_Recv", 31, SYN(.src = src, .count = ROOM));
+	syn_end(s);
+	return s;
+}
+
+static int has_room(const struct trace_message *m, void *arg)
+{
+	(void)arg;
+	assert_true(m->bytes <= m->room);
+	return 0;
+}
+
+/* Every message of the excerpt has both ends, and its receive has room for it. Returns the number of cuts. */
+static uint32_t check(struct syn *s, double share)
+{
+	struct trace *t = syn_open(s), *excerpt = NULL;
+	struct trace_messages_report report;
+	double seconds = share * trace_get_rank(t, 0)->wall_ns * 1e-9;
+	struct errbuf err = {{0}};
+	struct pieces p = {0};
+	struct survey v;
+	uint32_t n = 0;
+	int rv = survey_make(t, seconds, &v, &err);
+
+	if (rv == 0) {
+		n = v.cuts.n;
+		if (pieces_choose(&v, seconds, UINT64_MAX, &p, &err) != 0 || pieces_excerpt(&v, &p, &excerpt, &err) != 0)
+			fail_msg("%s", err.text);
+		assert_int_equal(trace_messages(excerpt, has_room, NULL, &report, &err), 0);
+		assert_true(report.matched > 0);
+		assert_int_equal(report.unmatched_sends + report.unmatched_receives + report.incomplete, 0);
+		trace_close(excerpt);
+		pieces_free(&p);
+		survey_free(&v);
+	}
+	assert_true(rv >= 0);
+	trace_close(t);
+	syn_destroy(s);
+	return n;
+}
+
+/* The second tasks are under way at each cut. */
+static void test_second_tasks(void **arg)
+{
+	(void)arg;
+	assert_in_range(check(early(400, 3, 0, 1), 0.2), 40, UINT32_MAX);
+	assert_in_range(check(early(400, ROOM, ROOM, 1), 0.2), 40, UINT32_MAX); /* of different length, with room for each */
+}
+
+static void test_scattered_messages(void **arg)
+{
+	uint32_t cuts = 0;
+
+	(void)arg;
+	for (uint64_t seed = 1; seed <= 20; seed++)
+		cuts += check(scattered(3000, 1 + seed % 4, seed), 0.2);
+	assert_in_range(cuts, 20, UINT32_MAX);
+}
+
+/* The skeleton of such a farm is as short as was asked for, and cannot deadlock. */
+static void test_farm_is_short(void **arg)
+{
+	struct syn *s = early(3000, 3, 0, 5);
+	struct trace *t = syn_open(s);
+	const struct skel_budget budget = {.seconds = 0.1 * trace_get_rank(t, 0)->wall_ns * 1e-9};
+	struct skel_stages stages = {.excerpt = NULL};
+	struct errbuf err = {{0}};
+
+	(void)arg;
+	if (skel_understand_pieces(t, &budget, &stages, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_non_null(stages.excerpt);
+	if (stages.plan.predicted_s > 1.2 * budget.seconds)
+		fail_msg("%g s are planned, %g s were asked for", stages.plan.predicted_s, budget.seconds);
+	assert_int_equal(stages.match.unreceived + stages.match.oddities, 0);
+	skel_stages_free(&stages);
+	trace_close(t);
+	syn_destroy(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_second_tasks),
+		cmocka_unit_test(test_scattered_messages),
+		cmocka_unit_test(test_farm_is_short),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
