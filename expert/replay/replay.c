@@ -182,6 +182,15 @@ static int gather(struct replay *p, uint32_t rank)
 	return 0;
 }
 
+/* All ranks entered at the mean of their times. Then follows the computation of the rank until it waits for a call that does not
+ * block. */
+static uint64_t balanced_end(const struct replay *p, uint32_t rank, uint32_t c, const struct replay_ending *x)
+{
+	uint64_t mean = rounded(x->side->sum[c] / x->side->n), at = p->rank[rank].at[c];
+
+	return x->part->event != x->part->done_event && at > x->part->came_ns ? mean + (at - x->part->came_ns) : mean;
+}
+
 /* When the call ends in that case, without what it takes beyond waiting. */
 static uint64_t case_end(const struct replay *p, uint32_t rank, uint32_t c)
 {
@@ -195,7 +204,7 @@ static uint64_t case_end(const struct replay *p, uint32_t rank, uint32_t c)
 		if (remedy == RR_BALANCE && x->part->node->scan)
 			continue; /* its rank is moved when all have come */
 		if (remedy == RR_BALANCE)
-			return rounded(x->side->sum[c] / x->side->n);
+			return balanced_end(p, rank, c, x);
 		other = remedy == RR_EARLIER ? x->side->early[c] : x->side->at[c];
 		end = other > end ? other : end;
 		if (x->back && remedy != RR_PROGRESS)
@@ -357,6 +366,16 @@ static int add_part(struct replay_rank *k, struct replay_part x)
 	return 0;
 }
 
+uint32_t replay_balanced_case(const struct replay *p, uint32_t rank, uint64_t event)
+{
+	uint64_t problems = marks_problems(&p->report->marks, rank, event);
+
+	for (uint32_t c = 1; c < p->n_case; c++)
+		if (p->remedy[c] == RR_BALANCE && problems >> p->problem[c] & 1)
+			return c;
+	return 0;
+}
+
 int replay_part_add(struct replay *p, uint32_t rank, const struct pending *x, struct replay_node *node, int gives, uint8_t needs)
 {
 	struct replay_rank *k = &p->rank[rank];
@@ -364,6 +383,7 @@ int replay_part_add(struct replay *p, uint32_t rank, const struct pending *x, st
 	if (!node)
 		return p->incomplete ? 0 : -1;
 	if (add_part(k, (struct replay_part){.node = node, .event = (uint64_t)x->s.event, .done_event = x->done_event,
+					     .came_ns = k->at[replay_balanced_case(p, rank, (uint64_t)x->s.event)],
 					     .needs = needs}) < 0)
 		return -1;
 	replay_side_add(p, &node->side[gives], rank, k->enter_ns);

@@ -37,6 +37,7 @@ enum replay_needs { RN_NOTHING, RN_FIRST, RN_SECOND };
 struct replay_part {
 	struct replay_node *node;
 	uint64_t event, done_event;
+	uint64_t came_ns;                   /* when the rank entered it, in the case that balances it */
 	uint32_t place;                     /* of a scan: the rank's number in the communicator */
 	uint8_t needs;                      /* enum replay_needs */
 	bool is_outside;                    /* of a message: the rank computes before done_event */
@@ -111,6 +112,8 @@ struct replay_node *replay_node_of(struct replay *p, uint64_t a, uint64_t b, uin
 void replay_side_add(const struct replay *p, struct replay_side *s, uint32_t rank, uint64_t ns);
 /* Adds the ranks of x to s. */
 void replay_side_merge(const struct replay *p, struct replay_side *s, const struct replay_side *x);
+/* The case in which the problem of the rank's call is solved by balance; 0: it has none. */
+uint32_t replay_balanced_case(const struct replay *p, uint32_t rank, uint64_t event);
 /* The call that x is of has a part in the node, on the side `gives`. -1 without memory. */
 int replay_part_add(struct replay *p, uint32_t rank, const struct pending *x, struct replay_node *node, int gives, uint8_t needs);
 

@@ -54,16 +54,6 @@ void scan_destroy(struct replay *p, struct replay_scan *s)
 	free(s);
 }
 
-static uint32_t balanced_case(const struct replay *p, uint32_t rank, uint64_t event)
-{
-	uint64_t problems = marks_problems(&p->report->marks, rank, event);
-
-	for (uint32_t c = 1; c < p->n_case; c++)
-		if (p->remedy[c] == RR_BALANCE && problems >> p->problem[c] & 1)
-			return c;
-	return 0;
-}
-
 /* All ranks have come. */
 static void balance(struct replay *p, const struct replay_scan *s)
 {
@@ -98,7 +88,7 @@ int scan_come(struct replay *p, uint32_t rank, const struct replay_part *x, uint
 		s = x->node->scan = scan_create(p, n);
 		if (!s)
 			return -1;
-		s->balanced = balanced_case(p, rank, x->event);
+		s->balanced = replay_balanced_case(p, rank, x->event);
 	}
 	if (x->place >= s->n || s->n_came == s->n)
 		return 0; /* no program can do that */

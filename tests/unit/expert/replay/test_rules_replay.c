@@ -158,6 +158,31 @@ static void test_level(void **state)
 	end(&u, s);
 }
 
+/* The same with a call that does not block: all ranks compute 200 more before they wait. That stays when the work is balanced. */
+static void test_level_nonblocking(void **state)
+{
+	static const int64_t one[] = {0};
+	struct syn *s = begin(4);
+	uint64_t now[4] = {0};
+	struct run u;
+
+	(void)state;
+	for (uint64_t p = 0; p < 8; p++) {
+		uint64_t last = now[0] + 1500;
+
+		for (uint32_t r = 0; r < 4; r++) {
+			uint64_t come = now[r] + (r ? 1000 : 1500);
+
+			now[r] = (come + 200 > last ? come + 200 : last) + 100;
+			call_at(s, r, "MPI_Iallreduce", 7, come, come, SYN(.count = 1, .req = 0));
+			call_at(s, r, "MPI_Wait", 8, come + 200, now[r], SYN(.reqs = one, .n_reqs = 1));
+		}
+	}
+	run(&u, s);
+	expect_gain(&u, "delay-before-many-to-many", 8 * 375);
+	end(&u, s);
+}
+
 /* One pass. A rank leaves when all lower ranks have come: the library passes the sums on from rank to rank. */
 static void scan_pass(struct syn *s, const char *fn, const uint64_t *work, uint64_t *now)
 {
@@ -463,7 +488,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_two), cmocka_unit_test(test_probe),		 cmocka_unit_test(test_chain), cmocka_unit_test(test_waitall),
-	    cmocka_unit_test(test_late_receive), cmocka_unit_test(test_level), cmocka_unit_test(test_progress), cmocka_unit_test(test_lock),
+	    cmocka_unit_test(test_late_receive), cmocka_unit_test(test_level),
+		cmocka_unit_test(test_level_nonblocking), cmocka_unit_test(test_progress), cmocka_unit_test(test_lock),
 	    cmocka_unit_test(test_lock_queue),	    cmocka_unit_test(test_lock_late), cmocka_unit_test(test_epochs),
 	    cmocka_unit_test(test_scan_in_turn), cmocka_unit_test(test_scan_first), cmocka_unit_test(test_scan_order),
 	    cmocka_unit_test(test_scan_of_all), cmocka_unit_test(test_scan_overlap), cmocka_unit_test(test_scan_then_wait),
