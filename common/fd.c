@@ -2,6 +2,7 @@
 /* File descriptors: see fd.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #if __has_include(<linux/openat2.h>)
@@ -45,6 +46,22 @@ bool fd_read_at(int fd, void *buf, size_t len, uint64_t at)
 		len -= (size_t)n;
 	}
 	return true;
+}
+
+char *fd_read_file(const char *path, size_t most, struct stat *of)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char *text = NULL;
+
+	if (fd >= 0 && fstat(fd, of) == 0 && S_ISREG(of->st_mode) && (uint64_t)of->st_size <= most)
+		text = malloc((size_t)of->st_size + 1);
+	if (text && !fd_read_at(fd, text, (size_t)of->st_size, 0)) {
+		free(text);
+		text = NULL;
+	}
+	if (fd >= 0)
+		close(fd);
+	return text;
 }
 
 /* Without openat2 (Linux before 5.6) a mount is not seen. */

@@ -481,25 +481,6 @@ static const struct script_word *inner_script(const struct script_words *w, cons
 	return i < n && !(words[i].flags & (SCRIPT_WORD_OPAQUE | SCRIPT_WORD_OUTPUT)) ? &words[i] : NULL;
 }
 
-/* Returns the text, or NULL. The caller frees it. */
-static char *inner_read(const char *path, size_t *len)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	char *text = NULL;
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= INNER_BYTES_MAX &&
-	    (text = malloc((size_t)st.st_size + 1))) {
-		*len = (size_t)st.st_size;
-		if (!fd_read_at(fd, text, *len, 0)) {
-			free(text);
-			text = NULL;
-		}
-	}
-	if (fd >= 0)
-		close(fd);
-	return text;
-}
-
 static bool is_below(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);
@@ -517,14 +498,14 @@ static void add_inner(struct collector *c, const char *dir, const char *name, bo
 	struct script_context ctx = {.work_dir = dir, .submit_dir = c->job->submit_dir ? c->job->submit_dir : c->job->work_dir,
 				     .lookup = c->job->lookup};
 	struct script_words w;
-	size_t len;
+	struct stat st;
 	if (!path || c->inner.n == INNER_MAX || has_path(&c->inner, path) ||
 	    (near && !is_below(path, c->job->work_dir)) || !is_regular(path, false) ||
-	    !(text = inner_read(path, &len))) {
+	    !(text = fd_read_file(path, INNER_BYTES_MAX, &st))) {
 		free(path);
 		return;
 	}
-	if (script_words_read(text, len, &ctx, &w) == 0) {
+	if (script_words_read(text, (size_t)st.st_size, &ctx, &w) == 0) {
 		script_outputs(c, &w);
 		script_files(c, &w);
 		script_multi_prog(c, &w);

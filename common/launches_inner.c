@@ -3,11 +3,9 @@
  * Scripts that a batch script runs, as `bash step.sh 7` or `./step.sh 7`: see launches.h. Their launches count as if they
  * stood in the batch script. A script that would see another environment, or start in another directory, is not read.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/fd.h"
 #include "common/launches_internal.h"
@@ -35,26 +33,6 @@ static size_t behind_shell(const struct script_word *words, size_t n)
 }
 
 /* ---- the script ---- */
-
-/* Returns the text, or NULL if it is no file, or too large. The caller frees it. */
-static char *read_text(const char *path, size_t *len, mode_t *mode)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	char *text = NULL;
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= LAUNCH_INNER_BYTES &&
-	    (text = malloc((size_t)st.st_size + 1))) {
-		*len = (size_t)st.st_size;
-		*mode = st.st_mode;
-		if (!fd_read_at(fd, text, *len, 0)) {
-			free(text);
-			text = NULL;
-		}
-	}
-	if (fd >= 0)
-		close(fd);
-	return text;
-}
 
 /* Where the script would see something else than the reader, it is not certain what it launches. */
 static int may_read(struct launches *l, const struct script_word *head, const char *path)
@@ -107,18 +85,18 @@ int launches_inner(struct launches *l, const struct script_word *words, size_t n
 	static const char *const shells[] = {"bash",	    "dash",    "sh",		"/bin/bash",
 					      "/bin/dash", "/bin/sh", "/usr/bin/bash", "/usr/bin/sh"};
 	bool shell = WORD_LISTED(words[0].text, shells);
-	size_t at = shell ? behind_shell(words, n) : 0, len = 0;
-	mode_t mode = 0;
+	size_t at = shell ? behind_shell(words, n) : 0;
+	struct stat st;
 	char *path, *text;
 	int rc = 0;
 	if (at == n || (!shell && !strchr(words[0].text, '/')) ||
 	    (words[at].flags & (SCRIPT_WORD_OPAQUE | SCRIPT_WORD_OUTPUT | SCRIPT_WORD_SPLIT)))
 		return 0;
 	path = path_normal(l->w.dirs[words[at].dir], words[at].text);
-	text = path ? read_text(path, &len, &mode) : NULL;
+	text = path ? fd_read_file(path, LAUNCH_INNER_BYTES, &st) : NULL;
 	/* Without the first line or the mode, the kernel runs another interpreter, or none. */
-	if (text && (shell || ((mode & S_IXUSR) && launches_is_understood(text, len))))
-		rc = may_read(l, &words[0], path) < 0 ? -1 : take_words(l, words + at, n - at, text, len);
+	if (text && (shell || ((st.st_mode & S_IXUSR) && launches_is_understood(text, (size_t)st.st_size))))
+		rc = may_read(l, &words[0], path) < 0 ? -1 : take_words(l, words + at, n - at, text, (size_t)st.st_size);
 	free(text);
 	free(path);
 	return rc;
