@@ -39,7 +39,7 @@ sub program_of {
 # Compiles a C file that calls the runtime of skeletons: {rc, out, err}.
 sub compile_with {
 	my ($mpi, $source, $out) = @_;
-	return run_command($mpi->{mpicc}, '-std=gnu11', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-stringop-overflow',
+	return run_command($mpi->{mpicc}, '-std=gnu11', '-O1', '-Wall', '-Wextra', '-Werror',
 		"-I$ENV{PRECEDENT_LIBDIR}/include", '-o', $out, $source, "$ENV{PRECEDENT_LIBDIR}/$mpi->{runtime}", '-lm');
 }
 
