@@ -300,7 +300,8 @@ static void append_span(char *buf, size_t size, size_t *len, const char *span, s
 	*len += n;
 }
 
-int comment_set_limit(const char *text, uint32_t limit_min, char *buf, size_t size)
+/* The wish goes in any case. wishes: minutes is a new one, else the limit. */
+static int comment_change(const char *text, bool wishes, uint32_t minutes, char *buf, size_t size)
 {
 	const char *p = text ? find_start(text) : NULL;
 	bool ours = true;
@@ -316,11 +317,23 @@ int comment_set_limit(const char *text, uint32_t limit_min, char *buf, size_t si
 		if (n == gap)
 			n += p[gap] != '\0'; /* the end of a line */
 		ours = ours && p[gap] != '|' && p[gap] != '\n';
-		if (ours && is_field(p + gap, "limit="))
-			append_minutes(buf, size, &len, " limit=", limit_min);
-		else if (!ours || !is_field(p + gap, "wish="))
+		if (ours && is_field(p + gap, "limit=")) {
+			append_minutes(buf, size, &len, wishes ? " wish=" : " limit=", minutes);
+			if (wishes)
+				append_span(buf, size, &len, p, n);
+		} else if (!ours || !is_field(p + gap, "wish="))
 			append_span(buf, size, &len, p, n);
 		p += n;
 	}
 	return len < size ? (int)len : -1;
+}
+
+int comment_set_limit(const char *text, uint32_t limit_min, char *buf, size_t size)
+{
+	return comment_change(text, false, limit_min, buf, size);
+}
+
+int comment_set_wish(const char *text, uint32_t wish_min, char *buf, size_t size)
+{
+	return comment_change(text, true, wish_min, buf, size);
 }

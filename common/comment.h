@@ -109,5 +109,7 @@ int comment_parse(const char *text, struct job_comment *c);
  * Returns the length, or -1 if there is no part of Precedent or the text does not fit.
  */
 int comment_set_limit(const char *text, uint32_t limit_min, char *buf, size_t size);
+/* The same with a wish, in place of an earlier one or of none. The limit stays. */
+int comment_set_wish(const char *text, uint32_t wish_min, char *buf, size_t size);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "common/launches.h"
 #include "plugin/decide_internal.h"
-#include "predictor/cluster/overtime.h"
+#include "predictor/cluster/cluster.h"
 
 /* ---- mode ---- */
 
@@ -117,10 +117,10 @@ static void find_options(struct deciding *d, const struct store_lookup *known)
 
 struct option *decide_option_for(struct deciding *d, const char *partition)
 {
-	const struct conf_candidate *c = conf_candidate_match(d->conf, partition, d->in->features);
+	const char *candidate = cluster_candidate(d->conf, partition, d->in->features);
 
 	for (unsigned i = 0; i < d->n_options; i++) {
-		if (!strcmp(d->options[i].e->candidate, c ? c->name : partition))
+		if (!strcmp(d->options[i].e->candidate, candidate))
 			return &d->options[i];
 	}
 	return NULL;

@@ -105,30 +105,6 @@ bool decide_array_span(const char *inx, uint32_t *first, uint32_t *last)
 
 /* ---- what the index does ---- */
 
-/* Does the run time depend on the index, on any candidate? *view: the runs seen there. */
-static bool depends_on_index(const struct store_array_run *runs, size_t n, struct array_view *view, const char **candidate)
-{
-	for (size_t first = 0; first < n; first++) {
-		struct array_run there[ARRAY_LOOK];
-		size_t m = 0;
-
-		for (size_t i = 0; i < n && m < ARRAY_LOOK; i++) {
-			if (strcmp(runs[i].candidate, runs[first].candidate))
-				continue;
-			if (i < first) /* this candidate was checked already */
-				break;
-			there[m++] = runs[i].run;
-		}
-		if (!m)
-			continue;
-		array_judge(there, m, view);
-		*candidate = runs[first].candidate;
-		if (view->word == ARRAY_LONGEST)
-			return true;
-	}
-	return false;
-}
-
 /* Is runs[at] the latest run of its index on its candidate? */
 static bool is_latest(const struct store_array_run *runs, size_t at)
 {
@@ -171,7 +147,7 @@ int decide_array(struct deciding *d)
 	/* There are more runs than were read, so the indexes of older runs are not known. */
 	if (!all || decide_array_asked(d->in->array_inx, runs, (size_t)n, &unseen) != ASKED_UNSEEN)
 		return 0;
-	if (!depends_on_index(runs, (size_t)n, &view, &candidate)) {
+	if (!store_array_depends(runs, (size_t)n, &view, &candidate)) {
 		d->unseen = unseen;
 		return 0;
 	}

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "plugin/decide_internal.h"
+#include "predictor/cluster/cluster.h"
 #include "predictor/estimate/param_family.h"
 #include "predictor/learn/scaling_row.h"
 
@@ -79,12 +80,9 @@ static bool is_known_candidate(const struct store_lookup *known, const char *can
 /* Is the estimate for a place where the job will run? */
 static bool is_here(const struct deciding *d, const char *candidate)
 {
-	for (unsigned i = 0; i < d->n_partitions; i++) {
-		const struct conf_candidate *c = conf_candidate_match(d->conf, d->partitions[i], d->in->features);
-
-		if (!strcmp(candidate, c ? c->name : d->partitions[i]))
+	for (unsigned i = 0; i < d->n_partitions; i++)
+		if (!strcmp(candidate, cluster_candidate(d->conf, d->partitions[i], d->in->features)))
 			return true;
-	}
 	return false;
 }
 

@@ -41,12 +41,17 @@ const struct cluster_job *cluster_job_find(const struct cluster_snapshot *snap, 
 	return bsearch(&job_id, snap->jobs, snap->n, sizeof(*snap->jobs), job_compare);
 }
 
-void cluster_candidate_name(const struct precedent_conf *conf, const char *partition, const char *features, char *out,
-			    size_t size)
+const char *cluster_candidate(const struct precedent_conf *conf, const char *partition, const char *features)
 {
 	const struct conf_candidate *c = conf_candidate_match(conf, partition, features);
 
-	snprintf(out, size, "%s", c ? c->name : partition);
+	return c ? c->name : partition;
+}
+
+void cluster_candidate_name(const struct precedent_conf *conf, const char *partition, const char *features, char *out,
+			    size_t size)
+{
+	snprintf(out, size, "%s", cluster_candidate(conf, partition, features));
 }
 
 int cluster_layout_of(const struct cluster_job *job, struct cluster_layout *l, struct errbuf *errp)

@@ -117,7 +117,8 @@ struct cluster_ops {
 	int (*submit)(void *arg, const struct cluster_submission *sub, uint32_t *job_id, struct errbuf *errp);
 	/* comment: the job's admin_comment from then on, in the same step; NULL: it stays. */
 	int (*set_limit)(void *arg, uint32_t job_id, uint32_t limit_min, const char *comment, struct errbuf *errp);
-	int (*set_time_min)(void *arg, uint32_t job_id, uint32_t time_min_min, struct errbuf *errp); /* 0: none */
+	/* time_min_min 0: none. comment as above. */
+	int (*set_time_min)(void *arg, uint32_t job_id, uint32_t time_min_min, const char *comment, struct errbuf *errp);
 	int (*cancel)(void *arg, uint32_t job_id, struct errbuf *errp);
 	/* Have slurmctld itself raise the limit before_s seconds before the job's end, should the daemon be dead then. */
 	int (*arm)(void *arg, uint32_t job_id, uint32_t before_s, struct errbuf *errp);
@@ -133,6 +134,7 @@ struct cluster_ops {
 };
 
 /* The candidate on which a job of this partition and constraint runs: a configured one, else the partition itself. */
+const char *cluster_candidate(const struct precedent_conf *conf, const char *partition, const char *features);
 void cluster_candidate_name(const struct precedent_conf *conf, const char *partition, const char *features, char *out,
 			    size_t size);
 

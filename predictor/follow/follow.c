@@ -31,6 +31,7 @@
 #include "predictor/limits/overtime.h"
 #include "predictor/limits/proof.h"
 #include "predictor/limits/raise.h"
+#include "predictor/limits/replan.h"
 #include "predictor/probe/probes.h"
 #include "predictor/spool/in_time.h"
 #include "predictor/spool/spool.h"
@@ -706,7 +707,7 @@ static int is_followed_yet(const struct daemon_env *env, const struct cluster_jo
 #define JOBS_A_TRANSACTION 512
 
 static int jobs_follow(const struct daemon_env *env, struct poll_cache *cache, const struct cluster_snapshot *snap, int64_t now,
-		       struct errbuf *errp)
+		       struct limit_replan *ended, struct errbuf *errp)
 {
 	unsigned written = 0;
 
@@ -735,6 +736,8 @@ static int jobs_follow(const struct daemon_env *env, struct poll_cache *cache, c
 			return err_prefix(errp, "job %u", job->job_id);
 		}
 		poll_cache_note(cache, job, rc == 0);
+		if (rc == 0 && job->phase == CLUSTER_ENDED && job->array_job)
+			limit_replan_note(ended, job->array_job);
 		if (++written == JOBS_A_TRANSACTION) {
 			if (store_commit(env->store, errp) < 0)
 				return -1;
@@ -748,7 +751,9 @@ int follow_poll(const struct daemon_env *env, const struct follow_memory *memory
 		struct errbuf *errp)
 {
 	struct poll_cache *cache = memory->cache;
+	struct limit_replan ended = {0};
 	bool raises;
+	int rc;
 
 	limit_overtime_poll(env, snap, now);
 	if (limit_raise_poll(env, snap, now))
@@ -760,8 +765,9 @@ int follow_poll(const struct daemon_env *env, const struct follow_memory *memory
 		poll_cache_forget(cache);
 		return 0;
 	}
-	if (poll_cache_begin(cache, env->store, snap, errp) < 0 || jobs_follow(env, cache, snap, now, errp) < 0 ||
-	    lost_settle(env, cache, snap, now, errp) < 0) {
+	rc = poll_cache_begin(cache, env->store, snap, errp) < 0 ? -1 : jobs_follow(env, cache, snap, now, &ended, errp);
+	limit_replan_poll(&ended, env, snap, now);
+	if (rc < 0 || lost_settle(env, cache, snap, now, errp) < 0) {
 		poll_cache_forget(cache);
 		return -1;
 	}

@@ -173,8 +173,25 @@ static bool is_too_long(const struct overtime_table *t, const struct cluster_job
  */
 static bool lowered_by_backfill(const struct store_limit *row, const struct cluster_job *job)
 {
-	return row->soft && row->set_min != DURATION_UNSET && job->time_min_min == row->set_min && job->limit_min < row->asked_min &&
-	       job->limit_min >= row->set_min && (job->phase == CLUSTER_RUNNING || job->phase == CLUSTER_SUSPENDED);
+	return row->soft && row->set_min != DURATION_UNSET && limit_soft_is_ours(row, job) && job->limit_min < row->asked_min &&
+	       job->limit_min >= job->time_min_min && (job->phase == CLUSTER_RUNNING || job->phase == CLUSTER_SUSPENDED);
+}
+
+/* Of a burst of jobs, the next look takes the rest. */
+static bool is_full(const struct look *l)
+{
+	return l->tally.refused == LIMIT_OVERTIME_REFUSALS || l->env->ops->clock_ms(l->env->ops->arg) >= l->until_ms;
+}
+
+static int soft_follow(struct look *l, const struct store_limit *row, const struct cluster_job *job, const struct overtime *o)
+{
+	bool may_set = conf_guard(l->env->conf, l->table->soft_works) == GUARD_SOFT && l->table->soft_works &&
+		       !limit_meets_reservation(job, row, o, daemon_period_s(l->env), l->now);
+
+	/* An array that is planned anew. A time_min that has to go does not wait. */
+	if (row->set_min != DURATION_UNSET && limit_soft_judge(row, job, may_set) == LIMIT_SOFT_SET && is_full(l))
+		return 0;
+	return limit_soft_follow(l->env, row, job, may_set, &l->tally, &l->why);
 }
 
 static int row_follow(struct look *l, const struct store_limit *row)
@@ -192,9 +209,8 @@ static int row_follow(struct look *l, const struct store_limit *row)
 			return -1;
 		return forget(l, row, NULL);
 	}
-	/* Of a burst of jobs, the next look takes the rest. Limits that are changed already do not wait. */
-	if (row->set_min == DURATION_UNSET && job->phase != CLUSTER_ENDED &&
-	    (l->tally.refused == LIMIT_OVERTIME_REFUSALS || l->env->ops->clock_ms(l->env->ops->arg) >= l->until_ms))
+	/* Limits that are changed already do not wait. */
+	if (row->set_min == DURATION_UNSET && job->phase != CLUSTER_ENDED && is_full(l))
 		return 0;
 	o = overtime_of(l->table, job->partition);
 	if (is_too_long(l->table, job, row->asked_min, o.longest_min))
@@ -206,10 +222,7 @@ static int row_follow(struct look *l, const struct store_limit *row)
 	}
 	/* A limit that was shortened before the guard was changed is restored first. */
 	if (limit_soft_is_ours(row, job) || (row->set_min == DURATION_UNSET ? guard == GUARD_SOFT : row->soft))
-		return limit_soft_follow(l->env, row, job,
-					 guard == GUARD_SOFT && l->table->soft_works &&
-						 !limit_meets_reservation(job, row, &o, daemon_period_s(l->env), l->now),
-					 &l->tally, &l->why);
+		return soft_follow(l, row, job, &o);
 	switch (limit_overtime_judge(row, job, &o, guard == GUARD_OVERTIME, daemon_period_s(l->env), l->now, &limit_min)) {
 	case LIMIT_OVERTIME_SHORTEN:
 		return shorten(l, row, job, limit_min);

@@ -445,7 +445,7 @@ static int op_set_limit(void *arg, uint32_t job_id, uint32_t limit_min, const ch
 	return slurm_update_job(&d) == SLURM_SUCCESS ? 0 : slurm_error(errp, "slurmctld");
 }
 
-static int op_set_time_min(void *arg, uint32_t job_id, uint32_t time_min_min, struct errbuf *errp)
+static int op_set_time_min(void *arg, uint32_t job_id, uint32_t time_min_min, const char *comment, struct errbuf *errp)
 {
 	job_desc_msg_t d;
 
@@ -453,6 +453,7 @@ static int op_set_time_min(void *arg, uint32_t job_id, uint32_t time_min_min, st
 	slurm_init_job_desc_msg(&d);
 	COMPAT_JOB_ID(&d) = job_id;
 	d.time_min = time_min_min;
+	d.admin_comment = (char *)(uintptr_t)comment;
 	return slurm_update_job(&d) == SLURM_SUCCESS ? 0 : slurm_error(errp, "slurmctld");
 }
 

@@ -115,6 +115,29 @@ int store_array_runs(struct store *s, const char *key, struct store_array_run *o
 	return rv < 0 ? -1 : (int)n;
 }
 
+bool store_array_depends(const struct store_array_run *runs, size_t n, struct array_view *view, const char **candidate)
+{
+	for (size_t first = 0; first < n; first++) {
+		struct array_run there[ARRAY_LOOK];
+		size_t m = 0;
+
+		for (size_t i = 0; i < n && m < ARRAY_LOOK; i++) {
+			if (strcmp(runs[i].candidate, runs[first].candidate))
+				continue;
+			if (i < first) /* this candidate was checked already */
+				break;
+			there[m++] = runs[i].run;
+		}
+		if (!m)
+			continue;
+		array_judge(there, m, view);
+		*candidate = runs[first].candidate;
+		if (view->word == ARRAY_LONGEST)
+			return true;
+	}
+	return false;
+}
+
 /* ---- drifts ---- */
 
 int store_drift_put(struct store *s, const char *key, const char *candidate, const struct drift *d, struct errbuf *err)

@@ -53,6 +53,8 @@ struct store_array_run {
 /* Those among the latest `max` runs of a program, after the last change of it, the latest first; *all: there are no older ones.
  * Returns how many. For the plugin. */
 int store_array_runs(struct store *s, const char *key, struct store_array_run *out, size_t max, bool *all, struct errbuf *err);
+/* Does the run time of these depend on the index, on any candidate? *view: the runs seen there. */
+bool store_array_depends(const struct store_array_run *runs, size_t n, struct array_view *view, const char **candidate);
 
 int store_drift_put(struct store *s, const char *key, const char *candidate, const struct drift *d, struct errbuf *err);
 /* 1 found, 0 none: then all is zero. */

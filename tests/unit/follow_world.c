@@ -61,6 +61,19 @@ static int fake_submit(void *arg, const struct cluster_submission *s, uint32_t *
 	return 0;
 }
 
+/* The snapshot under way has the old one. comment NULL: it stays. */
+static void comment_take(uint32_t job_id, const char *comment)
+{
+	for (size_t i = 0; comment && i < w->n; i++) {
+		char *other = w->jobs[i].admin_comment == w->comments[i] ? w->comments_set[i] : w->comments[i];
+
+		if (w->jobs[i].job_id != job_id)
+			continue;
+		snprintf(other, COMMENT_TEXT_MAX, "%s", comment);
+		w->jobs[i].admin_comment = other;
+	}
+}
+
 static int fake_limit(void *arg, uint32_t job_id, uint32_t limit_min, const char *comment, struct errbuf *errp)
 {
 	(void)arg;
@@ -70,15 +83,7 @@ static int fake_limit(void *arg, uint32_t job_id, uint32_t limit_min, const char
 	w->last_limit_min = limit_min;
 	if (w->refuse_limit)
 		return err_set(errp, "no");
-	for (size_t i = 0; comment && i < w->n; i++) {
-		/* the snapshot under way has the old one */
-		char *other = w->jobs[i].admin_comment == w->comments[i] ? w->comments_set[i] : w->comments[i];
-
-		if (w->jobs[i].job_id != job_id)
-			continue;
-		snprintf(other, COMMENT_TEXT_MAX, "%s", comment);
-		w->jobs[i].admin_comment = other;
-	}
+	comment_take(job_id, comment);
 	return 0;
 }
 
@@ -126,7 +131,7 @@ static int fake_armed(void *arg, uint32_t before_s, uint32_t **ids, size_t *n, s
 	return 0;
 }
 
-static int fake_time_min(void *arg, uint32_t job_id, uint32_t time_min_min, struct errbuf *errp)
+static int fake_time_min(void *arg, uint32_t job_id, uint32_t time_min_min, const char *comment, struct errbuf *errp)
 {
 	struct cluster_job *j = job_find(job_id);
 
@@ -136,6 +141,7 @@ static int fake_time_min(void *arg, uint32_t job_id, uint32_t time_min_min, stru
 	w->n_time_mins++;
 	w->clock_ms += w->limit_ms;
 	j->time_min_min = time_min_min;
+	comment_take(job_id, comment);
 	return 0;
 }
 

@@ -121,6 +121,25 @@ static void test_set_limit(void **state)
 	assert_int_equal(comment_set_limit(NULL, 5, joined, sizeof(joined)), -1);
 }
 
+/* A wish takes the place of the old one, or of none; a comment of the plugin has room for it. */
+static void test_set_wish(void **state)
+{
+	struct job_comment c = full(), back;
+	char text[COMMENT_TEXT_MAX], out[COMMENT_TEXT_MAX], again[COMMENT_TEXT_MAX];
+
+	(void)state;
+	c.wish_min = c.limit_min = DURATION_UNSET;
+	comment_format(&c, text, sizeof(text));
+	assert_true(comment_set_wish(text, 7, out, sizeof(out)) > 0);
+	assert_non_null(strstr(out, " user_limit=120 wish=7 limit=- cand="));
+	assert_true(comment_set_wish(out, 1234567890, again, sizeof(again)) > 0);
+	assert_int_equal(comment_parse(again, &back), 0);
+	assert_int_equal(back.wish_min, 1234567890);
+	assert_int_equal(back.limit_min, DURATION_UNSET);
+	assert_int_equal(strlen(again), strlen(out) + 9);
+	assert_int_equal(comment_set_wish("not ours", 5, out, sizeof(out)), -1);
+}
+
 /* In a text that is too short for both, the groups stay: without groups a run teaches nothing about similar jobs. */
 static void test_short_of_room(void **state)
 {
@@ -183,7 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_format),
 	    cmocka_unit_test(test_round_trip),
-	    cmocka_unit_test(test_set_limit),
+	    cmocka_unit_test(test_set_limit), cmocka_unit_test(test_set_wish),
 	    cmocka_unit_test(test_short_of_room),
 	    cmocka_unit_test(test_bad),
 	};
