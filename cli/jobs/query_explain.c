@@ -86,6 +86,18 @@ static void explain_headline(const json_t *job, const json_t *program)
 		printf("Nothing was predicted for job %.0f (%s).\n", jnum(job, "job"), jstr(job, "name"));
 }
 
+/* Tasks of the same array have ended since it was submitted, or its probes have. */
+static void explain_present(const json_t *e)
+{
+	char text[128], kind[128];
+
+	if (!e)
+		return;
+	interval_text(e, text, sizeof(text));
+	kind_text(jstr(e, "kind"), 0, kind, sizeof(kind));
+	printf("Now:       the tasks that wait are expected to take %s on %s,\n           from %s.\n", text, jstr(e, "candidate"), kind);
+}
+
 /* The job was recognised by its launches. */
 static void explain_known_by(const json_t *job)
 {
@@ -574,6 +586,7 @@ int query_print_explain(json_t *answer)
 	const json_t *job = json_object_get(answer, "job"), *program = json_object_get(answer, "program");
 
 	explain_headline(job, program);
+	explain_present(json_object_get(job, "present"));
 	explain_known_by(job);
 	explain_similar(json_object_get(job, "similar"));
 	explain_trace(answer, program, jnum(answer, "now"));

@@ -120,9 +120,11 @@ static json_t *told_of(json_t *told, const json_t *job)
 /* The estimate for where the job runs or will run; NULL if there is none. */
 static json_t *expected_of(const json_t *run, const json_t *job)
 {
-	json_t *predicted = json_object_get(run, "predicted");
+	json_t *predicted = json_object_get(run, "predicted"), *present = json_object_get(run, "present");
 	bool runs = strcmp(jstr(job, "state"), "PENDING") != 0;
 
+	if (present && !runs)
+		return present;
 	if (!predicted)
 		return json_object_get(run, "similar");
 	return runs && strcmp(jstr(predicted, "candidate"), jstr(run, "candidate")) != 0 ? NULL : predicted;

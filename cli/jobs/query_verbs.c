@@ -85,7 +85,7 @@ static void jobs_help_line(json_t *run, char *out, size_t size)
 
 static void jobs_row(json_t *run)
 {
-	json_t *pred = json_object_get(run, "predicted");
+	json_t *pred = json_object_get(run, "predicted"), *present = json_object_get(run, "present");
 	char asked[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX], actual[DURATION_TEXT_MAX], what[128], error[32] = "-";
 	double elapsed = jnum(run, "elapsed_s"), p = jnum(pred, "seconds");
 	bool done = jstr(run, "state")[0];
@@ -96,8 +96,8 @@ static void jobs_row(json_t *run)
 		duration_format(actual, sizeof(actual), elapsed);
 	else
 		snprintf(actual, sizeof(actual), "%s", jnum(run, "start") > 0 ? "running" : "pending");
-	if (pred)
-		interval_text(pred, what, sizeof(what));
+	if (present || pred)
+		interval_text(present ? present : pred, what, sizeof(what));
 	else
 		jobs_help_line(run, what, sizeof(what));
 	if (done && strcmp(jstr(run, "state"), "COMPLETED"))

@@ -26,6 +26,7 @@
 #include "predictor/query/answer_family.h"
 #include "predictor/query/answer_cost.h"
 #include "predictor/query/answer_evidence.h"
+#include "predictor/query/answer_present.h"
 #include "predictor/query/answer_similar.h"
 #include "predictor/query/answer_tracing.h"
 #include "predictor/query/answer_weighed.h"
@@ -161,6 +162,7 @@ static int run_add(const struct store_run *r, void *arg)
 	struct store_program p;
 	json_t *o = run_json(r);
 
+	answer_present(l->env, o, r);
 	if (r->key[0] && (!r->end_state[0] || r->pred_s <= 0))
 		if (store_program_get(l->env->store, r->key, &p, NULL) == 1)
 			json_object_set_new(o, "program",
@@ -379,6 +381,7 @@ static json_t *answer_show(const struct answer_env *env, json_t *request, struct
 			  env->conf->margin, "min_limit_min", (json_int_t)env->conf->min_limit_min, "limit_guard", limit_guard_name(env->conf->limit_guard), "probe_budget",
 			  env->conf->probe_budget, "probe_seconds", env->conf->probe_seconds);
 	json_object_set_new(reply, "now", json_integer(env->now));
+	answer_present(env, json_object_get(reply, "job"), &r);
 	json_object_set_new(reply, "past_errors", errors);
 	json_object_set_new(reply, "baselines", baselines);
 	if (show_program(env, &r, reply, errp) < 0 || answer_family(env, &r, reply, errp) < 0 ||

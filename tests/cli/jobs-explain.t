@@ -44,6 +44,22 @@ subtest 'explain' => sub {
 	like($out, qr/^Outcome: .* 3\.6 % too short, inside the interval\.$/m, 'the outcome');
 };
 
+subtest 'tasks of an array that wait' => sub {
+	my $change = sub {
+		my ($answer) = @_;
+		my $job = $answer->{job};
+		delete @$job{qw(predicted start end)};
+		@$job{qw(act state present)} = ('trace', '', {candidate => 'fast', seconds => 100, lo_s => 95, hi_s => 110, kind => 'history'});
+	};
+	unlike(words('explain'), qr/^Now:/m, 'nothing is said where nothing is new');
+	like(words('explain', $change), qr/^Now: +the tasks that wait are expected to take 00:01:40 \(00:01:35-00:01:50\) on fast,\n +from .*past runs/m,
+		'explain tells the present estimate');
+	my $answer = decode_json($saved);
+	$change->($answer);
+	spew('jobs.json', encode_json({jobs => [$answer->{job}]}));
+	like(precedent('jobs', '--from', 'jobs.json')->{out}, qr/^77 .* 00:01:40 \(00:01:35-00:01:50\) +pending /m, '... and so does jobs');
+};
+
 subtest 'the quota of the spool' => sub {
 	unlike(words('explain'), qr/^Spool:/m, 'nothing is said when there is nothing to say');
 	my %quota = (quota => 20 << 30, bytes => 5 << 20, files => 3, removed_bytes => 3 << 19, removed_files => 41);

@@ -322,6 +322,50 @@ static void test_models(void **state)
 	json_decref(reply);
 }
 
+/* The present estimate of the only job in the list and of the same job shown, in seconds; 0: none is told. */
+static double present_of(struct store_run *r)
+{
+	double of_jobs, of_show;
+	struct errbuf e;
+	json_t *reply;
+
+	assert_int_equal(store_run_put(store, r, &e), 0);
+	reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"jobs\", \"max\": 1}");
+	of_jobs = json_number_value(json_object_get(json_object_get(json_array_get(json_object_get(reply, "jobs"), 0), "present"), "seconds"));
+	json_decref(reply);
+	reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 50}");
+	of_show = json_number_value(json_object_get(json_object_get(json_object_get(reply, "job"), "present"), "seconds"));
+	json_decref(reply);
+	assert_true(of_jobs == of_show);
+	return of_jobs;
+}
+
+/* Told of arrays that wait, where the partition alone says on which candidate they will run. */
+static void test_present(void **state)
+{
+	struct store_run r = {.jobid = 50, .submit_time = NOW + 50, .uid = 1000, .act = ACT_TRACE, .mode = MODE_LIMIT, .user_limit_min = 60,
+			      .limit_min = DURATION_UNSET, .array_job = 50, .pred_kind = -1};
+
+	(void)state;
+	strcpy(r.key, KEY_A);
+	strcpy(r.family, KEY_A);
+	strcpy(r.partition, "fast");
+	assert_true(present_of(&r) == 100);
+	strcpy(r.partition, "fast,slow"); /* nothing is known of slow */
+	assert_true(present_of(&r) == 0);
+	strcpy(r.partition, "fast");
+	conf.n_candidates = 1;
+	strcpy(conf.candidates[0].partition, "fast");
+	strcpy(conf.candidates[0].constraint, "big");
+	assert_true(present_of(&r) == 0);
+	conf.n_candidates = 0;
+	r.array_job = 0;
+	assert_true(present_of(&r) == 0);
+	r.array_job = 50;
+	r.start_time = NOW + 60;
+	assert_true(present_of(&r) == 0);
+}
+
 static void test_text(void **state)
 {
 	static const char *const cases[][2] = {{"plain", "plain"}, {"\xc3\xa4", "\xc3\xa4"}, {"a\033[2J", "a?[2J"}, {"\xff", "?"},
@@ -779,7 +823,7 @@ int main(void)
 		T(test_forget), T(test_changes_are_bounded), T(test_show_quota),	       T(test_busy_lists),	  T(test_busy_in_turns),
 		T(test_site),
 		T(test_ping), T(test_forget_user),
-		T(test_text),	       T(test_cost),		  T(test_probe_of_earlier_version),
+		T(test_present), T(test_text),	       T(test_cost),		  T(test_probe_of_earlier_version),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
