@@ -247,17 +247,11 @@ static json_t *bucket_json(const struct accuracy_sample *const *s, size_t n, int
 	return o;
 }
 
-static int timeline_put(json_t *reply, struct view *v, struct errbuf *errp)
+static int timeline_put(json_t *reply, const struct view *v, int64_t width, struct errbuf *errp)
 {
 	json_t *list = json_array();
-	int64_t width;
 
 	json_object_set_new(reply, "timeline", list);
-	if (!v->n)
-		return 0;
-	qsort(v->s, v->n, sizeof(*v->s), by_end);
-	width = bucket_width(v->s[v->n - 1]->end_time - v->s[0]->end_time);
-	json_object_set_new(reply, "timeline_step_s", json_integer(width));
 	for (size_t i = 0, j; i < v->n; i = j) {
 		int64_t bucket = v->s[i]->end_time / width;
 		json_t *o;
@@ -287,20 +281,35 @@ static json_t *ended_json(const struct accuracy_ended *jobs, size_t n)
 	return ended;
 }
 
-/* The same for each period. A period is as long as in the timeline. */
-static void coverage_put(json_t *reply, const struct accuracy_set *set)
+/* The same for each period. */
+static void coverage_put(json_t *reply, const struct accuracy_set *set, int64_t width)
 {
-	json_int_t width = json_integer_value(json_object_get(reply, "timeline_step_s"));
 	const struct accuracy_ended *e = set->ended;
 	json_t *list = json_array();
 
 	json_object_set_new(reply, "coverage", list);
-	for (size_t i = 0, j; width > 0 && i < set->n_ended; i = j) {
+	for (size_t i = 0, j; i < set->n_ended; i = j) {
 		for (j = i + 1; j < set->n_ended && e[j].end_time / width == e[i].end_time / width; j++)
 			;
 		json_array_append_new(list, json_pack("{s:I, s:o}", "from", e[i].end_time / width * width, "ended",
 						      ended_json(e + i, j - i)));
 	}
+}
+
+/* Predicted runs and all jobs that ended, in the same periods: their width is that of the longer of both spans. */
+static int periods_put(json_t *reply, struct view *v, struct errbuf *errp)
+{
+	const struct accuracy_set *set = v->set;
+	int64_t width, predicted = 0, ended = set->n_ended ? set->ended[set->n_ended - 1].end_time - set->ended[0].end_time : 0;
+
+	if (v->n) {
+		qsort(v->s, v->n, sizeof(*v->s), by_end);
+		predicted = v->s[v->n - 1]->end_time - v->s[0]->end_time;
+	}
+	width = bucket_width(predicted > ended ? predicted : ended);
+	json_object_set_new(reply, "timeline_step_s", json_integer(width));
+	coverage_put(reply, set, width);
+	return timeline_put(reply, v, width, errp);
 }
 
 static int reply_fill(json_t *reply, struct view *v, json_int_t points, struct errbuf *errp)
@@ -315,9 +324,8 @@ static int reply_fill(json_t *reply, struct view *v, json_int_t points, struct e
 	if (points > 0) {
 		json_object_set_new(reply, "candidate_names", names_json(v->set));
 		json_object_set_new(reply, "points", points_json(v, points < POINTS_MAX ? (size_t)points : POINTS_MAX));
-		if (distribution_put(reply, v, errp) < 0 || timeline_put(reply, v, errp) < 0)
+		if (distribution_put(reply, v, errp) < 0 || periods_put(reply, v, errp) < 0)
 			return -1;
-		coverage_put(reply, v->set);
 	}
 	if (rows_put(reply, v, BY_CANDIDATE, "candidates", "candidates_n", errp) < 0 ||
 	    rows_put(reply, v, BY_SOURCE, "sources", "sources_n", errp) < 0 ||

@@ -3,7 +3,9 @@
  * A store with a history of predicted runs, made up: users with families of jobs that vary from run to run, requests of a
  * round number of hours, predictions that are off by some percent, most limits set. Always the same for the same arguments.
  *
- *   make_history STORE RUNS DAYS      fill a new store; the last run ends at 1,750,000,000
+ *   make_history STORE RUNS DAYS [FIRST LAST]
+ *                                     fill a new store; the last run ends at 1,750,000,000. Only the runs FIRST to LAST can have
+ *                                     a prediction, without them all
  *   make_history --answer STORE DAYS  print what precedentd would answer to "accuracy" (root, plots, 0: all days)
  */
 #include <math.h>
@@ -47,7 +49,7 @@ static uint32_t request_min(double seconds)
 	return uniform() < 0.1 && seconds < 1500 ? 30 : hours[i] * 60;
 }
 
-static void run_make(struct store_run *r, uint32_t job, int64_t submit)
+static void run_make(struct store_run *r, uint32_t job, int64_t submit, bool may_tell)
 {
 	unsigned family = (unsigned)(FAMILIES * pow(uniform(), 2)), part = (unsigned)(uniform() * 2.3), variant = (unsigned)(uniform() * 6);
 	double base = exp(log(90) + (family * 37 % FAMILIES) / (double)FAMILIES * log(600)), off = 0.03 * normal();
@@ -73,7 +75,7 @@ static void run_make(struct store_run *r, uint32_t job, int64_t submit)
 	r->user_limit_min = request_min(r->elapsed_s);
 	r->limit_min = DURATION_UNSET;
 	strcpy(r->end_state, uniform() < 0.96 ? "COMPLETED" : uniform() < 0.5 ? "FAILED" : "CANCELLED");
-	r->act = uniform() < 0.06 ? ACT_TRACE : ACT_PREDICT;
+	r->act = uniform() < 0.06 || !may_tell ? ACT_TRACE : ACT_PREDICT;
 	r->mode = MODE_LIMIT;
 	r->pred_kind = -1;
 	if (r->act == ACT_TRACE) {
@@ -101,7 +103,7 @@ static void run_make(struct store_run *r, uint32_t job, int64_t submit)
 	}
 }
 
-static int fill(const char *path, uint32_t runs, double days)
+static int fill(const char *path, uint32_t runs, double days, uint32_t first, uint32_t last)
 {
 	struct store *s;
 	struct errbuf why;
@@ -113,7 +115,7 @@ static int fill(const char *path, uint32_t runs, double days)
 		double share = ((double)i + 0.5) / runs;
 		struct store_run r;
 
-		run_make(&r, i + 1, END - (int64_t)((1 - share) * days * 86400));
+		run_make(&r, i + 1, END - (int64_t)((1 - share) * days * 86400), i + 1 >= first && i + 1 <= last);
 		if (store_run_put(s, &r, &why) < 0)
 			goto fail;
 	}
@@ -150,8 +152,9 @@ int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "--answer"))
 		return answer(argv[2], atoi(argv[3]));
-	if (argc == 4 && atol(argv[2]) > 0 && atof(argv[3]) > 0)
-		return fill(argv[1], (uint32_t)atol(argv[2]), atof(argv[3]));
-	fprintf(stderr, "Usage: make_history STORE RUNS DAYS | make_history --answer STORE DAYS\n");
+	if ((argc == 4 || argc == 6) && atol(argv[2]) > 0 && atof(argv[3]) > 0)
+		return fill(argv[1], (uint32_t)atol(argv[2]), atof(argv[3]), argc == 6 ? (uint32_t)atol(argv[4]) : 1,
+			    argc == 6 ? (uint32_t)atol(argv[5]) : UINT32_MAX);
+	fprintf(stderr, "Usage: make_history STORE RUNS DAYS [FIRST LAST] | make_history --answer STORE DAYS\n");
 	return 2;
 }

@@ -19,16 +19,15 @@ if (!-x $make && run_command('make', '-s', '-C', Testbed::top(), "$ENV{PRECEDENT
 	plan skip_all => 'make_history is not built';
 }
 
-# history(RUNS, DAYS): the file with precedentd's answer.
+# history(RUNS, DAYS[, LAST[, FROM, TO]]): the file with precedentd's answer. LAST: days. Only the runs FROM to TO have predictions.
 sub history {
-	my ($runs, $days, $last) = @_;
-	is(run_command($make, "h$runs.db", $runs, $days)->{rc}, 0, "a store with $runs runs") if !-e "h$runs.db";
-	my $r = run_command($make, '--answer', "h$runs.db", $last // 0);
+	my ($runs, $days, $last, @told) = @_;
+	my $name = join '-', "h$runs", @told;
+	is(run_command($make, "$name.db", $runs, $days, @told)->{rc}, 0, "a store with $runs runs") if !-e "$name.db";
+	my $r = run_command($make, '--answer', "$name.db", $last // 0);
 	is($r->{rc}, 0, 'its answer') or diag $r->{err};
-	open my $fh, '>', "h$runs.json" or die "h$runs.json: $!\n";
-	print {$fh} $r->{out};
-	close $fh or die "h$runs.json: $!\n";
-	return "h$runs.json";
+	spew("$name.json", $r->{out});
+	return "$name.json";
 }
 
 my $file = history(2000, 60);
@@ -201,6 +200,14 @@ subtest 'pages of little' => sub {
 	is(precedent('accuracy', '--from', 'empty.json')->{out}, "no predicted job has completed yet\n", 'nothing yet');
 	is(precedent('accuracy', '--from', 'empty.json', '--html', 'e.html')->{rc}, 0, 'as a page');
 	like(slurp('e.html'), qr/No predicted job has completed yet/, 'which says so');
+};
+
+subtest 'predictions that began lately' => sub {
+	my $late = decode_json(slurp(history(20_000, 365, 0, 19_800, 19_800)));
+	is($late->{all}{n}, 1, 'one predicted run') or diag explain $late->{error};
+	my $periods = @{ $late->{coverage} // [] };
+	ok($periods > 10 && $periods < 50, "a year of jobs in $periods periods");
+	is(sum(map { values %{ $_->{ended} } } @{ $late->{coverage} }), 20_000, '... which have all jobs');
 };
 
 done_testing;
