@@ -317,36 +317,58 @@ void accuracy_plot_time(FILE *out, const json_t *answer)
 	svg_end(out, "Lines: medians. Band: the middle half of Precedent's errors. Runs by the time when they ended.");
 }
 
-/* For each period the share of jobs with a prediction, or of runs inside the interval. Returns the last share. */
-static double coverage_line(const struct svg_plot *p, const json_t *answer, const char *list, const char *class)
+/* Of a period: the share of jobs with a prediction, or of predicted runs inside the interval. -1: it has none. */
+static double coverage_share(const json_t *period)
+{
+	double of = jnum(period, "n");
+	double told = json_object_get(period, "ended") ? accuracy_told(period, &of) : jnum(period, "inside");
+
+	return of > 0 ? told / of : -1;
+}
+
+/* For each period coverage_share. */
+static void coverage_line(const struct svg_plot *p, const json_t *answer, const char *list, const char *class)
 {
 	const json_t *b;
-	double step = jnum(answer, "timeline_step_s"), share = 0;
+	double step = jnum(answer, "timeline_step_s");
 	bool first = true;
 	size_t i;
 
 	fprintf(p->out, "<path class=\"line %s\" d=\"", class);
 	json_array_foreach(json_object_get(answer, list), i, b)
 	{
-		double of = jnum(b, "n"), told = json_object_get(b, "ended") ? accuracy_told(b, &of) : jnum(b, "inside");
+		double share = coverage_share(b);
 
-		if (of <= 0)
+		if (share < 0)
 			continue;
-		share = told / of;
 		fprintf(p->out, "%c%.1f %.1f", first ? 'M' : 'L', svg_at(&p->x, jnum(b, "from") + step / 2), svg_at(&p->y, share));
 		first = false;
 	}
 	fputs("\"/>\n", p->out);
-	return share;
+}
+
+/* The last period in words. Predicted runs are named only if some ended in this very period. */
+static void coverage_words(const json_t *answer, char *out, size_t size)
+{
+	const json_t *coverage = json_object_get(answer, "coverage"), *timeline = json_object_get(answer, "timeline");
+	const json_t *jobs = json_array_get(coverage, json_array_size(coverage) - 1);
+	const json_t *runs = json_array_get(timeline, json_array_size(timeline) - 1);
+	double inside = jnum(runs, "from") == jnum(jobs, "from") ? coverage_share(runs) : -1;
+	char share[2][16], and[80] = "";
+
+	if (inside >= 0)
+		snprintf(and, sizeof(and), ", and %s of the predicted runs were inside", accuracy_percent(inside, share[1], sizeof(share[1])));
+	snprintf(out, size, "In the last period %s of the jobs that ended had a prediction%s.",
+		 accuracy_percent(fmax(0, coverage_share(jobs)), share[0], sizeof(share[0])), and);
 }
 
 void accuracy_plot_coverage(FILE *out, const json_t *answer)
 {
 	const json_t *list = json_object_get(answer, "coverage");
 	size_t n = json_array_size(list), every = (n + 5) / 6;
-	double step = jnum(answer, "timeline_step_s"), told, inside;
+	double step = jnum(answer, "timeline_step_s");
 	struct svg_plot p = plot_make(out, COVERAGE);
-	char text[256], when[32], share[2][16];
+	char text[256], when[32];
 
 	if (!n) /* of an older precedentd */
 		return;
@@ -363,13 +385,12 @@ void accuracy_plot_coverage(FILE *out, const json_t *answer)
 
 		svg_tick_x(&p, middle, day_text(middle, step, when, sizeof(when)));
 	}
-	inside = coverage_line(&p, answer, "timeline", "last_two_job");
-	told = coverage_line(&p, answer, "coverage", "precedent");
+	coverage_line(&p, answer, "timeline", "last_two_job");
+	coverage_line(&p, answer, "coverage", "precedent");
 	svg_axes(&p, "", "share");
 	svg_legend(out, LEFT - 10, p.y.from + 34, "precedent", true, "jobs with a prediction");
 	svg_legend(out, LEFT + 190, p.y.from + 34, "last_two_job", true, "predicted runs inside their interval");
-	snprintf(text, sizeof(text), "In the last period %s of the jobs that ended had a prediction, and %s of the predicted runs were inside.",
-		 accuracy_percent(told, share[0], sizeof(share[0])), accuracy_percent(inside, share[1], sizeof(share[1])));
+	coverage_words(answer, text, sizeof(text));
 	svg_end(out, text);
 }
 

@@ -210,4 +210,14 @@ subtest 'predictions that began lately' => sub {
 	is(sum(map { values %{ $_->{ended} } } @{ $late->{coverage} }), 20_000, '... which have all jobs');
 };
 
+subtest 'predictions that ended long ago' => sub {
+	my $early = history(3000, 90, 0, 1, 900);
+	my $last = sub {
+		precedent('accuracy', '--from', $_[0], '--html', 'last.html');
+		return slurp('last.html') =~ /(In the last period [^<]*)/ ? $1 : '';
+	};
+	is($last->($early), 'In the last period 0.0 % of the jobs that ended had a prediction.', 'nothing is said of runs of an earlier period');
+	like($last->($file), qr/had a prediction, and \S+ % of the predicted runs were inside\.\z/, '... but of those that ended in the last one');
+};
+
 done_testing;
