@@ -203,7 +203,9 @@ static int page_put(FILE *out, const void *of)
 	if (head_put(out, answer))
 		return 1;
 	if (jnum(all, "n") <= 0) {
-		fputs("<p class=\"lead\">No predicted job has completed yet.</p>\n", out);
+		fputs("<p class=\"lead\">No predicted job has completed yet.</p>\n<dl class=\"tiles\">\n", out);
+		told_tile(out, all);
+		fputs("</dl>\n", out);
 		foot_put(out);
 		return 0;
 	}

@@ -126,8 +126,8 @@ static void told_print(const json_t *all)
 	char share[16];
 
 	if (of > 0)
-		printf("\nTold       %.0f of %.0f batch jobs that ended (%s): %.0f by runs, %.0f by probes, %.0f by a model;\n"
-		       "           of %.0f more only similar runs were known, of %.0f nothing",
+		printf("Told       %.0f of %.0f batch jobs that ended (%s): %.0f by runs, %.0f by probes, %.0f by a model;\n"
+		       "           of %.0f more only similar runs were known, of %.0f nothing\n",
 		       told, of, accuracy_percent(told / of, share, sizeof(share)), jnum(ended, "runs"), jnum(ended, "probe"),
 		       jnum(ended, "model"), jnum(ended, "similar"), jnum(ended, "nothing"));
 }
@@ -137,7 +137,7 @@ static void outcome_print(const json_t *all)
 	double n = jnum(all, "n");
 	char kept[16], h[4][24];
 
-	printf("\nInterval   %.0f of %.0f run%s ended inside it (%s); %.0f ran longer than its upper bound\n", jnum(all, "inside"),
+	printf("Interval   %.0f of %.0f run%s ended inside it (%s); %.0f ran longer than its upper bound\n", jnum(all, "inside"),
 	       n, plural(n), accuracy_percent(jnum(all, "inside") / n, kept, sizeof(kept)), jnum(all, "under"));
 	printf("Limits     set for %.0f run%s, raised for %.0f (%.0f time%s); %.0f ended by a limit below what was asked for",
 	       jnum(all, "limits"), plural(jnum(all, "limits")), jnum(all, "extended"), jnum(all, "extensions"),
@@ -214,6 +214,8 @@ static void accuracy_print(json_t *answer, int by)
 
 	if (n <= 0) {
 		puts("no predicted job has completed yet");
+		if (by < 0)
+			told_print(all);
 		return;
 	}
 	time_text(jnum(answer, "first"), since, sizeof(since));
@@ -229,6 +231,7 @@ static void accuracy_print(json_t *answer, int by)
 		return;
 	}
 	predictors_print(all);
+	putchar('\n');
 	told_print(all);
 	outcome_print(all);
 	groups_print(answer, BY_PARTITION, ROWS_DEFAULT);
@@ -314,7 +317,7 @@ const struct verb verb_accuracy = {
 		"predicted over what was used. ABOVE: ran longer than the interval's upper bound. RAISED: their limit was raised. ASKED "
 		"and SET: the requested time and the limit, over what was used. USER and REQUEST: the median error of the user's last "
 		"two runs, and of the request.\n\n"
-		"A source is what told the job: probes, runs of the same job, a model over its numbers, or similar runs. "
+		"A source is what told the job: probes, runs of the same job, or a model over its numbers. "
 		"Errors are of predictions alone.",
 	.examples = {"--by partition", "--cost --days 30"},
 	.options = options, .run = accuracy_verb,

@@ -200,6 +200,16 @@ subtest 'pages of little' => sub {
 	is(precedent('accuracy', '--from', 'empty.json')->{out}, "no predicted job has completed yet\n", 'nothing yet');
 	is(precedent('accuracy', '--from', 'empty.json', '--html', 'e.html')->{rc}, 0, 'as a page');
 	like(slurp('e.html'), qr/No predicted job has completed yet/, 'which says so');
+	my $untold = history(300, 60, 0, 301, 301); # no prediction yet
+	is(precedent('accuracy', '--from', $untold)->{out}, 'no predicted job has completed yet
+Told       0 of 300 batch jobs that ended (0.0 %): 0 by runs, 0 by probes, 0 by a model;
+           of 200 more only similar runs were known, of 100 nothing
+', 'no prediction among 300 jobs');
+	is(precedent('accuracy', '--from', $untold, '--by', 'user')->{out}, "no predicted job has completed yet\n", '... without a table');
+	is(precedent('accuracy', '--from', $untold, '--html', 'e.html')->{rc}, 0, '... as a page');
+	my $page = slurp('e.html');
+	self_contained($page);
+	like($page, qr{<dd>0\.0 %</dd><dd>of 300 batch jobs}, '... which has the share');
 };
 
 subtest 'predictions that began lately' => sub {
