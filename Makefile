@@ -107,8 +107,8 @@ UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
 # The recorder without MPI, for tests that play calls into it.
 RECORDER_SRC := $(addprefix spank/tracer/,record.c jumped.c pages.c spill.c quiet.c site.c caller.c skew.c cost.c ends.c patience.c \
                patient_writer.c)
-# Options of verbs and the account of endings, for their tests.
-OPTIONS_SRC := $(addprefix cli/ui/,options.c util.c term.c ending_text.c symbolize.c)
+# Options of verbs, the account of endings and the events of a rank, for their tests.
+OPTIONS_SRC := $(addprefix cli/ui/,options.c util.c term.c ending_text.c symbolize.c) cli/trace/info_events.c
 UNIT_HELP := $(wildcard tests/unit/*.c)
 BENCH_SRC := $(wildcard tests/bench/bench_*.c tests/bench/make_*.c)
 # The simulation of backfill, a program of several files.

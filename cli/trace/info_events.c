@@ -9,50 +9,87 @@
 #include "cli/ui/symbolize.h"
 #include "cli/ui/util.h"
 #include "common/array.h"
+#include "common/hash_table.h"
 
 /* What a wildcard receive met; TRACE_NULL: not known. */
 struct met {
 	int64_t src, tag;
 };
 
-/* Nonblocking wildcard receives of a rank, in their order. The calls that complete their requests say what they met. */
+/* The receive that a request slot now belongs to. */
+struct holder {
+	int64_t slot;
+	uint32_t receive; /* 1 + its number; 0: none whose match is looked for */
+};
+
+/* Nonblocking wildcard receives of a rank, in their order. The calls that complete their requests say what they met.
+ * A damaged trace may have any number as a slot, so slots are looked up by their hash. */
 struct matches {
 	struct met *met;
 	uint32_t n, cap, next;
-	uint32_t *open; /* by request slot: 1 + the receive's number, 0 if there is none */
-	uint32_t n_slots;
+	struct holder *holder;
+	uint32_t n_holder, holder_cap;
+	struct hash_table by_slot;
 };
+
+static uint64_t slot_hash(int64_t slot)
+{
+	return (uint64_t)slot * 0x9e3779b97f4a7c15u;
+}
+
+static struct holder *holder_of(const struct matches *m, int64_t slot)
+{
+	uint32_t at, i;
+
+	HASH_TABLE_FOR_EACH(&m->by_slot, slot_hash(slot), at, i)
+		if (m->holder[i].slot == slot)
+			return &m->holder[i];
+	return NULL;
+}
 
 static int match_begin(struct matches *m, int64_t slot)
 {
-	if (slot < 0 || slot >= UINT32_MAX || ARRAY_ROOM_ZEROED(m->open, m->n_slots, (uint32_t)slot + 1) != 0 ||
-	    ARRAY_ROOM(m->met, m->cap, m->n + 1) != 0)
+	struct holder *h = holder_of(m, slot);
+
+	if (ARRAY_ROOM(m->met, m->cap, m->n + 1) != 0)
 		return -1;
-	m->met[m->n] = (struct met){TRACE_NULL, TRACE_NULL};
-	m->open[slot] = ++m->n;
+	m->met[m->n++] = (struct met){TRACE_NULL, TRACE_NULL};
+	if (h) {
+		h->receive = m->n;
+		return 0;
+	}
+	if (slot < 0)
+		return 0;
+	if (ARRAY_ROOM(m->holder, m->holder_cap, m->n_holder + 1) != 0 ||
+	    hash_table_add(&m->by_slot, slot_hash(slot), m->n_holder) != 0)
+		return -1;
+	m->holder[m->n_holder++] = (struct holder){slot, m->n};
 	return 0;
 }
 
-static void match_end(struct matches *m, const struct sig_walk *done, uint32_t i, struct met met)
+/* The request of this slot was completed or freed, or the slot has another request. */
+static void match_end(struct matches *m, int64_t slot, struct met met)
 {
-	int64_t slot = done->val[i];
+	struct holder *h = holder_of(m, slot);
 
-	if (slot < 0 || slot >= m->n_slots || !m->open[slot])
+	if (!h || !h->receive)
 		return;
-	m->met[m->open[slot] - 1] = met;
-	m->open[slot] = 0;
+	m->met[h->receive - 1] = met;
+	h->receive = 0;
 }
 
 /* The parameters of a call that say what was received. */
 struct received {
 	bool wildcard;
 	struct met met; /* of a blocking receive */
+	int64_t freed; /* the request that the call frees, or TRACE_NULL */
 	struct sig_walk newreq, done, srcs, tags; /* n: 0 if the call has none */
 };
 
 static struct received received_of(const struct trace_defs *d, uint32_t sym)
 {
-	struct received r = {.met = {TRACE_NULL, TRACE_NULL}};
+	bool frees = !strcmp(trace_fn[d->sigs.sig[sym].fn].name, "MPI_Request_free");
+	struct received r = {.met = {TRACE_NULL, TRACE_NULL}, .freed = TRACE_NULL};
 	struct sig_walk w;
 
 	for (sig_walk_begin(&w, d, sym); sig_walk_next(&w);) {
@@ -61,6 +98,8 @@ static struct received received_of(const struct trace_defs *d, uint32_t sym)
 			r.met.src = w.val[0];
 		else if (w.kind == TK_ATAG)
 			r.met.tag = w.val[0];
+		else if (w.kind == TK_REQ && frees)
+			r.freed = w.val[0];
 		else if (w.kind == TK_NEWREQ)
 			r.newreq = w;
 		else if (w.kind == TK_DONE)
@@ -73,15 +112,18 @@ static struct received received_of(const struct trace_defs *d, uint32_t sym)
 	return r;
 }
 
-/* Persistent requests begin many receives, so nothing stands beside the call that made them. */
+/* Persistent requests begin many receives, so nothing stands beside the call that made them. A combined send and receive is
+ * of the class of sends. */
 static bool begins_one_receive(const struct trace_defs *d, uint32_t sym, const struct received *r)
 {
-	return r->wildcard && r->newreq.n && trace_fn[d->sigs.sig[sym].fn].cls == TC_IRECV &&
-	       !strstr(trace_fn[d->sigs.sig[sym].fn].name, "_init");
+	const struct trace_fn_info *fn = &trace_fn[d->sigs.sig[sym].fn];
+
+	return r->wildcard && r->newreq.n && (fn->cls == TC_IRECV || fn->cls == TC_ISEND) && !strstr(fn->name, "_init");
 }
 
 static int matches_collect(struct matches *m, const struct trace *t, uint32_t rank, struct errbuf *err)
 {
+	const struct met unmet = {TRACE_NULL, TRACE_NULL};
 	const struct trace_defs *d = &trace_get_rank(t, rank)->defs;
 	struct trace_iter *it = trace_iter_create(t, rank, err);
 	struct trace_event ev;
@@ -92,8 +134,11 @@ static int matches_collect(struct matches *m, const struct trace *t, uint32_t ra
 		struct received r = received_of(d, ev.sym);
 
 		for (uint32_t i = 0; i < r.done.n; i++)
-			match_end(m, &r.done, i,
+			match_end(m, r.done.val[i],
 				  (struct met){i < r.srcs.n ? r.srcs.val[i] : TRACE_NULL, i < r.tags.n ? r.tags.val[i] : TRACE_NULL});
+		match_end(m, r.freed, unmet);
+		if (r.newreq.n)
+			match_end(m, r.newreq.val[0], unmet);
 		if (begins_one_receive(d, ev.sym, &r) && match_begin(m, r.newreq.val[0]) < 0)
 			rc = err_set(err, "no memory for %u receives", m->n);
 	}
@@ -213,6 +258,7 @@ out:
 	trace_iter_destroy(it);
 	symbolizer_destroy(sym);
 	free(m.met);
-	free(m.open);
+	free(m.holder);
+	hash_table_free(&m.by_slot);
 	return rc;
 }
