@@ -39,6 +39,7 @@ struct work {
 	uint32_t n_terms;
 	double *values; /* of all terms, then a residual */
 	double scale;	/* of y */
+	const uint32_t *own; /* of the table */
 };
 
 /* ---- the sample ---- */
@@ -674,16 +675,38 @@ static double approximate_all(const struct work *w, struct choice *c, double err
 	return error;
 }
 
-/* Searches a parabola over one column that goes through all values. Few different values of the column do not prove it. */
+/* Whether the column is the variable itself before, and each value that it gets is a value that it had: then the rows are
+ * the whole table of a state, and nothing is extrapolated. */
+static bool is_state(const struct work *w, uint32_t col)
+{
+	const struct fit_sample *s = &w->s;
+
+	if (!w->own || s->feature[col] != *w->own)
+		return false;
+	for (uint32_t i = 0; i < s->n; i++) {
+		bool had = false;
+
+		for (uint32_t k = 0; !had && k < s->n; k++)
+			had = fabs(s->col[col][k] * s->scale[col] - s->y[i]) <= EXACT_REL * w->scale;
+		if (!had)
+			return false;
+	}
+	return true;
+}
+
+/* Searches a parabola over one column that goes through all values. Three values prove nothing: a parabola goes through any
+ * three of them. */
 static bool parabola_find(const struct work *w, struct choice *c)
 {
 	double tolerance = EXACT_REL * fmax(w->scale, 1e-300);
 
 	for (uint32_t t = 1 + w->s.n_cols; t < w->n_terms && w->term[t].n == 2; t++) {
-		if (w->term[t].x[0] != w->term[t].x[1])
+		uint32_t col = w->term[t].x[0];
+
+		if (col != w->term[t].x[1])
 			continue;
-		*c = (struct choice){.n = 3, .term = {0, 1 + w->term[t].x[0], t}};
-		if (!choice_fit(w, c, tolerance))
+		*c = (struct choice){.n = 3, .term = {0, 1 + col, t}};
+		if (!choice_fit(w, c, tolerance) || (!determined(w, c, 1) && !is_state(w, col)))
 			continue;
 		fractions(w, c);
 		return true;
@@ -717,6 +740,7 @@ int fit_function(const struct fit_table *t, const double *y, bool weigh, struct 
 		err_set(err, "no memory to fit a function");
 		goto out;
 	}
+	w->own = t->own;
 	terms_make(w);
 	if (exact_find(w, weigh, &c)) {
 		quality(w, worst(w, &c), true, q);

@@ -21,6 +21,7 @@ struct fit_table {
 	double *const *col;
 	const uint32_t *feature;
 	const uint32_t *group; /* run, by row */
+	const uint32_t *own;   /* the feature that has the variable's value before; NULL: there is none */
 };
 
 struct fit_quality {

@@ -74,11 +74,18 @@ static void columns_take(struct arc_rows *a)
 	}
 }
 
-static int fit_chosen_rows(struct arc_rows *a, bool weigh, struct model_fn *out, struct fit_quality *q)
+/* var: whose values are fitted; MODEL_NONE: times are. */
+static int fit_chosen_rows(struct arc_rows *a, uint32_t var, struct model_fn *out, struct fit_quality *q)
 {
-	struct fit_table t = {a->n_rows, a->n_cols, a->col, a->feature, a->group};
+	struct fit_table t = {a->n_rows, a->n_cols, a->col, a->feature, a->group, NULL};
 
-	return fit_function(&t, a->y, weigh, a->l->m, out, q, a->l->err);
+	for (uint32_t c = 0; c < a->n_cols; c++) {
+		const struct model_feature *f = &a->g->f.feature[a->feature[c]];
+
+		if (f->op == MODEL_VAR && f->a == var)
+			t.own = &a->feature[c];
+	}
+	return fit_function(&t, a->y, var == MODEL_NONE, a->l->m, out, q, a->l->err);
 }
 
 static const struct journal_run *run_of(const struct arc_rows *a, size_t i)
@@ -100,7 +107,7 @@ static int time_learn(struct arc_rows *a, struct model_arc *arc)
 	}
 	if (!some)
 		return 0;
-	if (fit_chosen_rows(a, true, &arc->time, &q) < 0)
+	if (fit_chosen_rows(a, MODEL_NONE, &arc->time, &q) < 0)
 		return -1;
 	arc->time_error_s = q.error;
 	return 0;
@@ -234,7 +241,7 @@ static int data_learn(struct arc_rows *a, uint32_t v, struct model_data *d, bool
 	shared = data_shared(a, v, d);
 	if (shared)
 		return shared < 0 ? -1 : 0;
-	if (fit_chosen_rows(a, false, &d->fn, &q) < 0)
+	if (fit_chosen_rows(a, v, &d->fn, &q) < 0)
 		return -1;
 	if (!fits_all_rows(a, &d->fn, &q) || (!q.exact && !(q.error <= NEAR_REL * q.deviation)))
 		return not_known(a, v, &q);

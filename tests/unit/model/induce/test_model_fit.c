@@ -224,6 +224,42 @@ static void test_strays(void **state)
 	assert_float_equal(fit_strays(30), 600, 300);
 }
 
+/* `n` values of one column, each four times, on a parabola that no fraction gives. own: the column is the variable before.
+ * The error, as a share of the deviation. */
+static double fit_parabola(uint32_t n, bool state_of, bool own)
+{
+	double x[32], y[32], *col[1] = {x};
+	uint32_t group[32];
+	const uint32_t feature[1] = {3};
+	const struct fit_table t = {4ull * n, 1, col, feature, group, own ? feature : NULL};
+	struct model *m = model_create();
+	struct fit_quality q;
+	struct model_fn fn;
+	struct errbuf err;
+
+	for (uint32_t i = 0; i < 4 * n; i++) {
+		double v = i / 4;
+
+		group[i] = i / 4;
+		x[i] = v;
+		y[i] = state_of ? (i / 4 + 1) % n : 1.1 + sqrt(2) * v - M_PI * v * v;
+	}
+	assert_int_equal(fit_function(&t, y, false, m, &fn, &q, &err), 0);
+	model_destroy(m);
+	return q.error / q.deviation;
+}
+
+static void test_parabola(void **state)
+{
+	(void)state;
+	assert_true(fit_parabola(3, false, false) > 0.05);
+	assert_true(fit_parabola(3, false, true) > 0.05);
+	assert_true(fit_parabola(5, false, false) < 1e-12);
+	/* The three values of a state follow each other: its own values are all that it needs. */
+	assert_true(fit_parabola(3, true, true) < 1e-12);
+	assert_true(fit_parabola(3, true, false) > 0.05);
+}
+
 static void test_cluster(void **state)
 {
 	double t[30], one[1] = {4};
@@ -248,6 +284,7 @@ int main(void)
 	    cmocka_unit_test(test_functions),
 	    cmocka_unit_test(test_strays),
 	    cmocka_unit_test(test_constants_stay),
+	    cmocka_unit_test(test_parabola),
 	    cmocka_unit_test(test_cluster),
 	};
 

@@ -308,6 +308,33 @@ static void test_unknown_variable(void **state)
 	journal_destroy(j);
 }
 
+/* The root of the input was seen three times: a parabola goes through any three values. */
+static void test_three_values_prove_nothing(void **state)
+{
+	const char *const inputs[] = {"N"}, *const vars[] = {"steps"};
+	struct errbuf err;
+	struct journal *j = journal_create(inputs, 1, vars, 1, &err);
+	struct model *m;
+
+	(void)state;
+	assert_non_null(j);
+	assert_int_equal(journal_point(j, "start", &err), 0);
+	assert_int_equal(journal_point(j, "rooted", &err), 1);
+	for (double steps = 10; steps <= 30; steps += 10) {
+		double n = steps * steps, none = 0;
+
+		assert_int_equal(journal_begin(j, &n, &err), 0);
+		assert_int_equal(journal_add(j, 0, 0, &none, &err), 0);
+		assert_int_equal(journal_add(j, 1, 1, &steps, &err), 0);
+	}
+	m = model_learn(j, NULL, &err);
+	assert_non_null(m);
+	assert_false(m->var[0].known);
+	assert_non_null(strstr(m->var[0].reason, "nothing that is known gives it"));
+	model_destroy(m);
+	journal_destroy(j);
+}
+
 static void test_chance(void **state)
 {
 	static const double in[][IN] = {{140}, {290}, {420}}, at[1] = {1000};
@@ -584,6 +611,7 @@ int main(void)
 	    cmocka_unit_test(test_many_callers),
 	    cmocka_unit_test(test_euler),
 	    cmocka_unit_test(test_unknown_variable),
+	    cmocka_unit_test(test_three_values_prove_nothing),
 	    cmocka_unit_test(test_chance),
 	    cmocka_unit_test(test_exit_before_chance),
 	    cmocka_unit_test(test_refuses_what_is_not_determined),
