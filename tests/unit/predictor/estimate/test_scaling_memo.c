@@ -127,5 +127,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {T(test_input_decides), T(test_by_bits), T(test_fits_are_the_same)};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

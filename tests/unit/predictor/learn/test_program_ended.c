@@ -109,5 +109,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {T(test_as_read_alone)};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
