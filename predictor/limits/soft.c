@@ -24,10 +24,13 @@ enum limit_soft_act limit_soft_judge(const struct store_limit *row, const struct
 
 	if (job->phase == CLUSTER_ENDED)
 		return LIMIT_SOFT_FORGET;
-	if (ours && (!is_whole || !may_set || row->wish_min >= row->asked_min))
+	if (ours && (!is_whole || !may_set))
 		return LIMIT_SOFT_CLEAR;
-	if (ours && job->time_min_min == row->wish_min)
+	/* slurmctld sets no other time_min of a job that runs. */
+	if (ours && (job->time_min_min == row->wish_min || job->phase != CLUSTER_PENDING))
 		return LIMIT_SOFT_LEAVE;
+	if (ours && row->wish_min >= row->asked_min)
+		return LIMIT_SOFT_CLEAR;
 	if (!ours && (!is_whole || job->time_min_min || row->seen))
 		return LIMIT_SOFT_FORGET;
 	/* In the path that starts heterogeneous jobs, backfill lowers the limit with the parameter, too. */

@@ -300,6 +300,23 @@ static void test_lowered_by_backfill(void **state)
 	assert_true(w->last_limit_job == ARRAY && w->last_limit_min == 60);
 }
 
+/* It starts before the new plan is carried out: of a job that runs slurmctld changes no time_min. */
+static void test_last_task_starts(void **state)
+{
+	(void)state;
+	planned_array(100);
+	job_run(waiting());
+	w->refuse_limit = true;
+	looks(3);
+	assert_null(strstr(w->log, "planned time"));
+	w->refuse_limit = false;
+	assert_int_equal(waiting()->time_min_min, 10);
+	w->soft_works = false;
+	looks(2);
+	assert_int_equal(waiting()->time_min_min, 0);
+	assert_int_equal(w->n_limits, 0);
+}
+
 /* A task that started with the old plan has the old one. */
 static void test_task_between(void **state)
 {
@@ -500,7 +517,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_first_array), TEST(test_shorter), TEST(test_longer), TEST(test_as_long_as_the_limit), TEST(test_no_news),
 		TEST(test_little_news), TEST(test_changed_by_user), TEST(test_changed_after_the_wish), TEST(test_killed_before_set),
-		TEST(test_lost_by_slurmctld), TEST(test_lowered_by_backfill), TEST(test_task_between), TEST(test_requeued),
+		TEST(test_lost_by_slurmctld), TEST(test_lowered_by_backfill), TEST(test_last_task_starts), TEST(test_task_between), TEST(test_requeued),
 		TEST(test_mode_observe), TEST(test_guard_overtime), TEST(test_guard_raise), TEST(test_soft_goes), TEST(test_own_time_min),
 		TEST(test_own_deadline), TEST(test_other_limit), TEST(test_unknown_partition), TEST(test_limit_of_partition),
 		TEST(test_limit_of_the_job), TEST(test_default_time), TEST(test_wish_under_overtime), TEST(test_index_matters),
