@@ -25,6 +25,7 @@
 #include "common/made_up.h"
 #include "common/multi_prog.h"
 #include "common/script_words.h"
+#include "common/shells.h"
 
 #define PATH_LOOKUPS_MAX 512
 #define SUBMITIT	 "submitit.core._submit" /* the module that runs a function in a folder */
@@ -429,6 +430,7 @@ static size_t shell_option(const char *word)
 static bool is_shell_script(const struct script_words *w, const struct script_word *word)
 {
 	char *path, head[256];
+	struct shell_use use;
 	ssize_t len = -1;
 	int fd;
 	if (!strchr(word->text, '/') || (word->flags & (SCRIPT_WORD_OPAQUE | SCRIPT_WORD_OUTPUT)) ||
@@ -440,7 +442,7 @@ static bool is_shell_script(const struct script_words *w, const struct script_wo
 		close(fd);
 	}
 	free(path);
-	return len > 0 && launches_is_shell_script(head, (size_t)len);
+	return len > 0 && shell_line(head, (size_t)len, &use);
 }
 
 /*

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/launches_internal.h"
+#include "common/shells.h"
 
 /* ---- lists, compared with base names ---- */
 
@@ -22,14 +23,12 @@ static const char *const HARMLESS[] = {
 
 /* Parts of the shell that can change what is launched, and commands that run what is not in the script. */
 static const char *const NOT_UNDERSTOOD[] = {
-    ".",	 "[",	     "[[",	 "alias",    "ash",	"bash",	    "bg",      "break",	  "builtin",
-    "case",	 "command",  "continue", "coproc",   "csh",	"dash",	    "declare", "disown",  "do",
-    "done",	 "elif",     "else",	 "enable",   "env",	"esac",	    "eval",    "exec",	  "fg",
-    "fi",	 "fish",     "for",	 "function", "getopts", "hash",	    "if",      "jobs",	  "kill",
-    "ksh",	 "let",	     "local",	 "mapfile",  "mksh",	"parallel", "popd",    "pushd",	  "read",
-    "readarray", "readonly", "return",	 "select",   "sh",	"shift",    "shopt",   "source",  "ssh",
-    "sudo",	 "tcsh",     "test",	 "then",     "times",	"trap",	    "type",    "typeset", "unalias",
-    "unset",	 "until",    "while",	 "xargs",    "zsh",	"{",	    "}",
+    ".",	"[",	   "[[",       "alias",	   "bg",      "break",	 "builtin", "case",    "command", "continue",
+    "coproc",	"declare", "disown",   "do",	   "done",    "elif",	 "else",    "enable",  "env",	  "esac",
+    "eval",	"exec",	   "fg",       "fi",	   "for",     "function", "getopts", "hash",   "if",	  "jobs",
+    "kill",	"let",	   "local",    "mapfile",  "parallel", "popd",	 "pushd",   "read",    "readarray", "readonly",
+    "return",	"select",  "shift",    "shopt",	   "source",  "ssh",	 "sudo",    "test",    "then",	  "times",
+    "trap",	"type",	   "typeset",  "unalias",  "unset",   "until",	 "while",   "xargs",   "{",	  "}",
 };
 
 /* They change how the shell works, or which program or library is found. */
@@ -44,17 +43,11 @@ static const char *const ELSEWHERE[] = {"--app", "--appfile", "--chdir", "--conf
 static const char *const SYSTEM[] = {"cat", "chmod", "cp",    "ln",	"mkdir", "mv",
 				     "rm",  "sleep", "touch", "ulimit", "umask"};
 
-/* They run what other words say. */
-static const char *const RUNNERS[] = {"ash",	  "bash", "csh", "dash", "env",	 "fish",  "ksh", "mksh",
-				      "parallel", "sh",	  "ssh", "sudo", "submitit.core._submit", "tcsh", "xargs", "zsh"};
+/* They run what other words say, as shells do. */
+static const char *const RUNNERS[] = {"env", "parallel", "ssh", "sudo", "submitit.core._submit", "xargs"};
 
-/* They may put a file where a script stood. */
-static const char *const MOVERS[] = {"cp", "ln", "mv", "rm"};
-
-static const char *const SHELLS[] = {"ash", "bash", "csh", "dash", "fish",
-				     "ksh", "mksh", "sh",  "tcsh", "zsh"};
-/* Shells of scripts that this reader understands. */
-static const char *const UNDERSTOOD[] = {"ash", "bash", "dash", "sh"};
+/* Tools of the system that change no content of a file. */
+static const char *const CHANGE_NONE[] = {"cat", "chmod", "mkdir", "sleep", "touch", "ulimit", "umask"};
 
 static int doubt(struct launches *l, const char *why, const char *word)
 {
@@ -87,37 +80,6 @@ const char *launches_below(const char *dir, const char *path)
 
 /* ---- one word of a launch ---- */
 
-/* The interpreter in "#!/usr/bin/env bash -l"; "" if there is none. */
-static void interpreter(const char *line, size_t len, char out[64])
-{
-	char copy[256], *save = NULL;
-	out[0] = '\0';
-	if (len < 2 || memcmp(line, "#!", 2) != 0)
-		return;
-	snprintf(copy, sizeof(copy), "%.*s", (int)(len < 255 ? len : 255) - 2, line + 2);
-	copy[strcspn(copy, "\n")] = '\0';
-	for (char *w = strtok_r(copy, " \t\r", &save); w; w = strtok_r(NULL, " \t\r", &save)) {
-		snprintf(out, 64, "%s", path_base(w));
-		if (strcmp(out, "env") != 0 && w[0] != '-')
-			return;
-	}
-}
-
-/* Is it a script of a shell? Its launches are not known. */
-bool launches_is_shell_script(const char *head, size_t len)
-{
-	char name[64];
-	interpreter(head, len, name);
-	return WORD_LISTED(name, SHELLS);
-}
-
-bool launches_is_understood(const char *head, size_t len)
-{
-	char name[64];
-	interpreter(head, len, name);
-	return WORD_LISTED(name, UNDERSTOOD);
-}
-
 /* An input may name files beside it. Below the directories of the job it counts with its folders, elsewhere with its
  * folder's files. */
 static int hash_place(struct launches *l, const char *dir, const char *path)
@@ -138,6 +100,7 @@ static int hash_regular(struct launches *l, const char *dir, const char *path, c
 		return doubt(l, "a script of a shell is launched", word);
 	l->n_programs += file.program;
 	l->n_data += file.data;
+	l->built &= !file.program || (file.elf && strchr(word, '/') && launches_is_built(path));
 	return file.data ? hash_place(l, dir, path) : 0;
 }
 
@@ -147,7 +110,7 @@ static int hash_value(struct launches *l, const char *dir, const char *value)
 	char *path = path_normal(dir, value);
 	struct stat st;
 	int rc = 0;
-	if (!path || value[0] == '~') {
+	if (!path || value[0] == '~' || !path_is_textual(dir, value)) {
 		free(path);
 		return doubt(l, "not understood in a launch", value);
 	}
@@ -156,7 +119,9 @@ static int hash_value(struct launches *l, const char *dir, const char *value)
 		hash_text(l, 't', rest ? rest : value);
 	} else if (S_ISDIR(st.st_mode)) {
 		hash_text(l, 'd', path);
+		launches_name(l, &st);
 	} else {
+		launches_name(l, &st);
 		rc = hash_regular(l, dir, path, value);
 	}
 	free(path);
@@ -196,7 +161,7 @@ int launches_word(struct launches *l, const char *dir, const char *word)
 	char option[32];
 	struct stat st;
 	snprintf(option, sizeof(option), "%.*s", (int)(eq ? eq - word : 31), word);
-	if (word[0] == '~' || WORD_LISTED(path_base(word), RUNNERS) || WORD_LISTED(option, ELSEWHERE))
+	if (word[0] == '~' || shell_is(word) || WORD_LISTED(path_base(word), RUNNERS) || WORD_LISTED(option, ELSEWHERE))
 		return doubt(l, "not understood in a launch", word);
 	if (may_be_command(word)) {
 		char *here = path_normal(dir, word);
@@ -218,7 +183,7 @@ int launches_word(struct launches *l, const char *dir, const char *word)
 
 static bool is_certain(const struct script_word *w)
 {
-	return !(w->flags & SCRIPT_WORD_SPLIT) &&
+	return !(w->flags & (SCRIPT_WORD_SPLIT | SCRIPT_WORD_MODULE)) &&
 	       (!(w->flags & SCRIPT_WORD_OPAQUE) || (w->flags & SCRIPT_WORD_SLURM));
 }
 
@@ -250,7 +215,8 @@ static int hash_head(struct launches *l, const char *dir, const char *word)
 	if (strchr(word, '/'))
 		rc = launches_word(l, dir, word);
 	else
-		rc = WORD_LISTED(word, NOT_UNDERSTOOD) ? doubt(l, "not understood", word) : hash_in_path(l, dir, word);
+		rc = shell_is(word) || WORD_LISTED(word, NOT_UNDERSTOOD) ? doubt(l, "not understood", word)
+									      : hash_in_path(l, dir, word);
 	if (!strchr(word, '/') && rc == 0)
 		return doubt(l, "is no program that is known", word);
 	if (launcher)
@@ -281,6 +247,7 @@ static int hash_launch(struct launches *l, const struct script_word *words, size
 	if (hash_dir(l, words[0].dir) < 0)
 		return -1;
 	l->n_before = l->n_programs;
+	l->built = is_launcher(words[0].text);
 	for (size_t i = 0; i < n; i++) {
 		const struct script_word *w = &words[i];
 		size_t n_data = l->n_data;
@@ -303,6 +270,9 @@ static int hash_launch(struct launches *l, const struct script_word *words, size
 	}
 	if (l->n_programs == l->n_before && !WORD_LISTED(words[0].text, SYSTEM))
 		return doubt(l, "its program is not known", words[0].text);
+	/* Ranks of MPI programs write results. Any other command may write a script that the next one runs. */
+	l->moved |= !l->built && !WORD_LISTED(words[0].text, CHANGE_NONE);
+	l->limited |= strcmp(words[0].text, "ulimit") == 0 || strcmp(words[0].text, "umask") == 0;
 	l->n_launches++;
 	return 0;
 }
@@ -347,13 +317,13 @@ static int assign(struct launches *l, const struct script_word *w, bool exported
 	snprintf(name, sizeof(name), "%.*s", (int)(len < 63 ? len : 63), w->text);
 	if (WORD_LISTED(name, VARIABLES))
 		return doubt(l, "this variable changes what is found", name);
-	if (exported && (w->flags & SCRIPT_WORD_SPLIT))
+	if (exported && (w->flags & (SCRIPT_WORD_SPLIT | SCRIPT_WORD_MODULE)))
 		return doubt(l, "its value may be split", name);
 	exported = exported || is_seen(l, w->text, len);
 	/* A variable stays exported. A module may have exported a variable of this name. */
 	if (!exported && !l->modules && !may_be_exported(name) && at == l->n_env)
 		return 0;
-	if ((w->flags & SCRIPT_WORD_OPAQUE) && !(w->flags & SCRIPT_WORD_SLURM))
+	if (((w->flags & SCRIPT_WORD_OPAQUE) && !(w->flags & SCRIPT_WORD_SLURM)) || (w->flags & SCRIPT_WORD_MODULE))
 		return doubt(l, "its value is not known before the job runs", name);
 	if (at == LAUNCH_ENV_MAX)
 		return doubt(l, "too many variables", name);
@@ -376,7 +346,7 @@ static int change_dir(struct launches *l, const struct script_word *words, size_
 	struct stat st;
 	char *path;
 	bool there;
-	if (n != 2 || (words[1].flags & (SCRIPT_WORD_OPAQUE | SCRIPT_WORD_SPLIT | SCRIPT_WORD_OUTPUT)) ||
+	if (n != 2 || (words[1].flags & (SCRIPT_WORD_UNKNOWN | SCRIPT_WORD_OUTPUT)) ||
 	    !words[1].text[0])
 		return doubt(l, "cd to an unknown place", n > 1 ? words[1].text : "");
 	path = path_normal(l->w.dirs[words[0].dir], words[1].text);
@@ -451,14 +421,18 @@ static int take_commands(struct launches *l);
 static int take_inner(struct launches *l)
 {
 	struct script_words outer = l->w;
-	bool modules = l->modules;
+	bool modules = l->modules, limited = l->limited;
 	int rc;
+	l->modules |= l->login;
+	l->limited = false;
 	l->w = l->inner[l->n_inner - 1];
 	l->within = true;
 	rc = take_commands(l);
 	l->within = l->ended = l->last_prefixed = false;
 	l->after_inner = true;
 	l->modules = modules;
+	l->uncertain |= l->limited; /* its limits end with it */
+	l->limited = limited;
 	memset(l->exported, 0, sizeof(l->exported));
 	l->n_env = 0;
 	l->w = outer;
@@ -502,8 +476,6 @@ static int take_head(struct launches *l, const struct script_word *words, size_t
 		return change_dir(l, words, n);
 	if (strcmp(head, "set") == 0)
 		return set_options(l, words, n);
-	if (WORD_LISTED(path_base(head), MOVERS))
-		l->moved = true;
 	inner = launches_inner(l, words, n);
 	if (inner)
 		return inner < 0 ? -1 : take_inner(l);
@@ -540,29 +512,35 @@ static int take_commands(struct launches *l)
 		if (take_command(l, l->w.words + i, j - i) < 0 || launches_in_time(l) < 0)
 			return -1;
 	}
-	return l->n_launches ? 0 : err_set(l->why, "nothing is launched");
+	return 0;
 }
 
 static int read_script(struct launches *l)
 {
 	const struct fingerprint_job *job = l->job;
-	const struct script_context ctx = {.work_dir = job->work_dir,
-					   .submit_dir = job->submit_dir,
-					   .args = job->args,
-					   .n_args = job->n_args,
-					   .lookup = job->lookup};
-	char shell[64];
+	struct script_context ctx = {.work_dir = job->work_dir,
+				     .submit_dir = job->submit_dir,
+				     .args = job->args,
+				     .n_args = job->n_args,
+				     .lookup = job->lookup};
+	struct shell_use use = {0};
 	if (!job->script || job->input)
 		return err_set(l->why,
 			       job->input ? "the script's input is redirected" : "there is no script");
-	interpreter(job->script, job->script_len, shell);
-	if (shell[0] ? !WORD_LISTED(shell, UNDERSTOOD) : job->script_len > 1 && memcmp(job->script, "#!", 2) == 0)
+	if (job->script_len > 1 && memcmp(job->script, "#!", 2) == 0 &&
+	    (!shell_line(job->script, job->script_len, &use) || !use.understood))
 		return err_set(l->why, "the script is not for a shell that is understood");
+	l->modules = ctx.modules = use.login;
 	if (script_words_read(job->script, job->script_len, &ctx, &l->w) < 0)
 		return err_set(l->why, "no memory");
 	if (!l->w.plain)
 		return err_set(l->why, "the script has more than simple commands");
 	return 0;
+}
+
+static int any_launch(struct launches *l)
+{
+	return l->n_launches ? 0 : err_set(l->why, "nothing is launched");
 }
 
 int launches_of(const struct fingerprint_job *job, char out[LAUNCHES_LEN], struct errbuf *why)
@@ -582,7 +560,7 @@ int launches_of(const struct fingerprint_job *job, char out[LAUNCHES_LEN], struc
 	}
 	XXH3_128bits_reset(l->hash);
 	hash_text(l, 'v', "launches-2");
-	if (read_script(l) == 0 && take_commands(l) == 0 && launches_outputs(l) == 0 &&
+	if (read_script(l) == 0 && take_commands(l) == 0 && any_launch(l) == 0 && launches_outputs(l) == 0 &&
 	    (l->n_data || launches_dirs(l) == 0)) {
 		XXH128_hash_t h = XXH3_128bits_digest(l->hash);
 		snprintf(out, LAUNCHES_LEN, "v1:%016llx%016llx", (unsigned long long)h.high64,

@@ -2,6 +2,7 @@
 /* Files and directories of launches: see launches.h. */
 #include "common/launches_internal.h"
 #include "common/multi_prog.h"
+#include "common/shells.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -75,6 +76,7 @@ int launches_file(struct launches *l, const char *path, struct launch_file *out)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc = -1;
 	const char *slash = strrchr(path, '/');
 	uint8_t id[64];
+	struct shell_use use;
 	struct stat st;
 	size_t id_len;
 	ssize_t n;
@@ -82,10 +84,12 @@ int launches_file(struct launches *l, const char *path, struct launch_file *out)
 	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
 	    (n = read_at(fd, l->buffer, HEAD_MAX, 0)) < 0)
 		goto done;
-	out->shell_script = launches_is_shell_script((const char *)l->buffer, (size_t)n);
+	out->shell_script = shell_line((const char *)l->buffer, (size_t)n, &use) ||
+			    ((st.st_mode & S_IXUSR) && shell_runs((const char *)l->buffer, (size_t)n));
+	out->elf = n >= 4 && memcmp(l->buffer, "\177ELF", 4) == 0;
 	id_len = fingerprint_build_id(fd, id, sizeof(id));
 	out->program = id_len || (st.st_mode & S_IXUSR);
-	out->data = !out->program && !(n >= 4 && memcmp(l->buffer, "\177ELF", 4) == 0);
+	out->data = !out->program && !out->elf;
 	launches_piece(l, 'f', slash ? slash + 1 : path, strlen(slash ? slash + 1 : path));
 	launches_piece(l, 'i', id, id_len);
 	rc = id_len ? 0 : hash_content(l, fd, (uint64_t)st.st_size);
@@ -101,15 +105,24 @@ int launches_output(struct launches *l, const struct script_word *w)
 {
 	if (strcmp(w->text, "/dev/null") == 0)
 		return 0;
-	if ((w->flags & SCRIPT_WORD_SPLIT) ||
+	const char *dir = l->w.dirs[w->dir];
+	if ((w->flags & (SCRIPT_WORD_SPLIT | SCRIPT_WORD_MODULE)) || !path_is_textual(dir, w->text) ||
 	    ((w->flags & SCRIPT_WORD_OPAQUE) && !(w->flags & SCRIPT_WORD_SLURM))) {
 		l->uncertain = true;
 		return 0;
 	}
 	if (l->n_outputs == LAUNCH_OUTPUTS_MAX)
 		return err_set(l->why, "the script writes too many files");
-	l->outputs[l->n_outputs++] =
-	    (struct launch_output){l->w.dirs[w->dir], w->text, l->n_launches, w->fd, w->append};
+	struct launch_output *out = &l->outputs[l->n_outputs++];
+	struct stat st;
+	char *path = path_normal(dir, w->text);
+	*out = (struct launch_output){dir, w->text, l->n_launches, w->fd, w->append, false, 0, 0};
+	if (path && stat(path, &st) == 0) {
+		out->there = true;
+		out->dev = st.st_dev;
+		out->ino = st.st_ino;
+	}
+	free(path);
 	return 0;
 }
 
@@ -127,12 +140,14 @@ int launches_tee(struct launches *l, const struct script_word *words, size_t n)
 	return 0;
 }
 
-bool launches_is_output(const struct launches *l, const char *path)
+/* A link may give the file another name. */
+bool launches_is_output(const struct launches *l, const char *path, const struct stat *st)
 {
 	bool found = false;
 	for (size_t i = 0; i < l->n_outputs && !found; i++) {
-		char *out = path_normal(l->outputs[i].dir, l->outputs[i].name);
-		found = out && strcmp(out, path) == 0;
+		const struct launch_output *o = &l->outputs[i];
+		char *out = path_normal(o->dir, o->name);
+		found = (out && strcmp(out, path) == 0) || (o->there && o->dev == st->st_dev && o->ino == st->st_ino);
 		free(out);
 	}
 	return found;
@@ -153,6 +168,46 @@ int launches_outputs(struct launches *l)
 		free(path);
 	}
 	return 0;
+}
+
+/* ---- what launches name ---- */
+
+void launches_name(struct launches *l, const struct stat *st)
+{
+	if (l->n_named < LAUNCH_NAMED_MAX)
+		l->named[l->n_named++] = (struct launch_place){st->st_dev, st->st_ino};
+	else
+		l->moved = true;
+}
+
+bool launches_is_named(const struct launches *l, const struct stat *st)
+{
+	for (size_t i = 0; i < l->n_named; i++)
+		if (l->named[i].dev == st->st_dev && l->named[i].ino == st->st_ino)
+			return true;
+	return false;
+}
+
+bool launches_is_built(const char *path)
+{
+	static const char *const dirs[] = {"/bin", "/sbin", "/usr"};
+	static const char *const interpreters[] = {"R", "busybox", "git", "java", "julia", "lua", "make", "node", "octave",
+						   "perl", "php", "python", "rsync", "ruby", "tar", "tclsh", "toybox"};
+	char real[PATH_MAX];
+	const char *name = real;
+	if (!realpath(path, real))
+		return false;
+	name = path_base(real);
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		if (launches_below(dirs[i], real) && !launches_below("/usr/local", real))
+			return false;
+	/* python3.11 */
+	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++) {
+		size_t n = strlen(interpreters[i]);
+		if (strncmp(name, interpreters[i], n) == 0 && !name[n + strspn(name + n, "0123456789.-")])
+			return false;
+	}
+	return true;
 }
 
 /* ---- srun --multi-prog ---- */
@@ -192,11 +247,12 @@ static bool is_slurm_output(const char *name)
 /* Scripts for a shell are job scripts: the text around launches does not count. */
 static bool is_job_script(struct launches *l, const char *path)
 {
+	struct shell_use use;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	ssize_t n = fd >= 0 ? read_at(fd, l->buffer, HEAD_MAX, 0) : -1;
 	if (fd >= 0)
 		close(fd);
-	return n > 0 && launches_is_shell_script((const char *)l->buffer, (size_t)n);
+	return n > 0 && shell_line((const char *)l->buffer, (size_t)n, &use);
 }
 
 static int compare(const void *a, const void *b)
@@ -217,7 +273,7 @@ static int list(struct launches *l, const char *dir, char *paths[LAUNCH_LISTING_
 			continue;
 		path = path_normal(dir, e->d_name);
 		if (path && !took_too_long(l) && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-		    (launches_is_output(l, path) || is_job_script(l, path))) {
+		    (launches_is_output(l, path, &st) || is_job_script(l, path))) {
 			free(path);
 			continue;
 		}

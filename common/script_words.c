@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define HEREDOCS_MAX 8
 #define DELIM_MAX    128
@@ -20,6 +21,7 @@ struct variable {
 	char *value;
 	uint32_t command; /* that set it */
 	bool fleeting;	  /* set for one command alone: NAME=value COMMAND */
+	bool shaky;	  /* as SCRIPT_WORD_MODULE */
 };
 
 struct heredoc {
@@ -50,6 +52,8 @@ struct reader {
 	bool in_word, opaque, quoted;
 	bool strange; /* opaque by more than Slurm's variables */
 	bool split;
+	bool shaky; /* SCRIPT_WORD_MODULE */
+	bool modules; /* as in struct script_context */
 	uint8_t joint;
 	bool in_date; /* within a harmless substitution */
 	bool failed; /* memory ran out */
@@ -80,6 +84,23 @@ char *path_normal(const char *dir, const char *name)
 		out[o++] = '/';
 	out[o] = '\0';
 	return out;
+}
+
+bool path_is_textual(const char *dir, const char *name)
+{
+	bool textual = true;
+	for (const char *p = name; textual && (p = strstr(p, "..")); p += 2) {
+		char before[PATH_MAX], *path;
+		struct stat st;
+		if ((p > name && p[-1] != '/') || (p[2] && p[2] != '/'))
+			continue;
+		if (snprintf(before, sizeof(before), "%.*s.", (int)(p - name), name) >= PATH_MAX)
+			return false;
+		path = path_normal(dir, before);
+		textual = path && (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode));
+		free(path);
+	}
+	return textual;
 }
 
 static bool is_name_char(int c)
@@ -128,8 +149,20 @@ static void variable_set(struct reader *r, const char *name, size_t name_len, co
 	}
 	v->command = r->command;
 	v->fleeting = false;
+	v->shaky = r->shaky;
 	free(v->value);
 	v->value = value ? strdup(value) : NULL; /* NULL: set in the script to an unknown value */
+}
+
+/* Neither modules nor profiles change them. */
+static const char *const OF_USER[] = {"HOME", "LOGNAME", "USER"};
+
+/* A module may set variables again that the script or its caller has set. */
+static void take_module(struct reader *r)
+{
+	r->modules = true;
+	for (size_t i = 0; i < r->n_vars; i++)
+		r->vars[i].shaky = true;
 }
 
 /* The value of $name, or NULL if it is not known before the job runs. */
@@ -151,6 +184,7 @@ static const char *variable_get(struct reader *r, const char *name, size_t len)
 		/* The shell expands a command before it sets the variables in front of it. */
 		if (v->fleeting || v->command == r->command)
 			r->out->plain = false;
+		r->shaky |= v->shaky;
 		return v->value;
 	}
 	if (strcmp(key, "SLURM_SUBMIT_DIR") == 0)
@@ -160,6 +194,7 @@ static const char *variable_get(struct reader *r, const char *name, size_t len)
 	/* The job's SLURM_* differ from the SLURM_* of the submitting shell. */
 	if (strncmp(key, "SLURM", 5) == 0 || !r->ctx->lookup)
 		return NULL;
+	r->shaky |= r->modules && !WORD_LISTED(key, OF_USER);
 	return r->ctx->lookup(key);
 }
 
@@ -327,6 +362,7 @@ static void word_add(struct reader *r, uint8_t flags)
 	}
 	flags |= r->split ? SCRIPT_WORD_SPLIT : 0;
 	flags |= r->opaque && !r->strange ? SCRIPT_WORD_SLURM : 0;
+	flags |= r->shaky ? SCRIPT_WORD_MODULE : 0;
 	if (out->n == out->cap) {
 		size_t cap = out->cap ? out->cap * 2 : 64;
 		struct script_word *w = realloc(out->words, cap * sizeof(*w));
@@ -373,6 +409,8 @@ static void word_take_plain(struct reader *r)
 			r->vars[i].fleeting |= r->vars[i].command == r->command;
 		r->have_head = true;
 		flags |= SCRIPT_WORD_HEAD;
+		if (strcmp(r->word, "module") == 0 || strcmp(r->word, "ml") == 0)
+			take_module(r);
 		r->head_is_cd = strcmp(r->word, "cd") == 0 || strcmp(r->word, "pushd") == 0;
 		r->head_declares = strcmp(r->word, "export") == 0 || strcmp(r->word, "declare") == 0 ||
 				   strcmp(r->word, "local") == 0 || strcmp(r->word, "readonly") == 0;
@@ -402,7 +440,7 @@ static void word_end(struct reader *r)
 		word_take_plain(r);
 	}
 	r->len = 0;
-	r->in_word = r->opaque = r->quoted = r->strange = r->split = false;
+	r->in_word = r->opaque = r->quoted = r->strange = r->split = r->shaky = false;
 }
 
 /* At the newline behind a command with here-documents: skip their bodies. */
@@ -607,6 +645,7 @@ int script_words_read(const char *text, size_t len, const struct script_context 
 	r->end = text + (out->plain ? len : SCRIPT_BYTES_MAX);
 	r->ctx = ctx;
 	r->out = out;
+	r->modules = ctx->modules;
 	while (r->p < r->end && !r->failed && out->n < SCRIPT_WORDS_MAX)
 		read_step(r);
 	word_end(r);

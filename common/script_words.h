@@ -26,6 +26,10 @@
 #define SCRIPT_WORD_HEAD   0x08u /* name of the command */
 #define SCRIPT_WORD_SPLIT  0x10u /* an unquoted value is empty, or has blanks or globs: it is split */
 #define SCRIPT_WORD_SLURM  0x20u /* opaque by variables of the layout alone; text has "${SLURM_NTASKS}" */
+#define SCRIPT_WORD_MODULE 0x40u /* has a variable that `module` or a login shell may have changed */
+
+/* Its value is not certain, or is more than one word. */
+#define SCRIPT_WORD_UNKNOWN (SCRIPT_WORD_OPAQUE | SCRIPT_WORD_SPLIT | SCRIPT_WORD_MODULE)
 
 /* How a command follows the one before. */
 #define SCRIPT_JOINT_NEXT 0 /* a line or ';' */
@@ -67,6 +71,7 @@ struct script_context {
 	size_t n_args;
 	/* value of an environment variable, or NULL; the pointer may be NULL */
 	const char *(*lookup)(const char *name);
+	bool modules; /* a module was loaded, or the shell is a login shell: the environment may be another one */
 };
 
 /* Read a script. Returns 0, or -1 if memory runs out; call script_words_free in either case. */
@@ -79,6 +84,11 @@ void script_words_free(struct script_words *w); /* legal on a zeroed or freed st
  * long or memory runs out.
  */
 char *path_normal(const char *dir, const char *name);
+/*
+ * Is dir/name at the place that path_normal says? Behind a symbolic link to a directory, the kernel takes ".." for the parent
+ * of the link's target. dir is normal.
+ */
+bool path_is_textual(const char *dir, const char *name);
 /* The part behind the last slash. */
 const char *path_base(const char *path);
 
