@@ -50,8 +50,12 @@ bool fd_read_at(int fd, void *buf, size_t len, uint64_t at)
 
 char *fd_read_file(const char *path, size_t most, struct stat *of)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char *text = NULL;
+	int fd = -1;
+
+	/* To open a pipe, even without waiting, lets its writer go on. */
+	if (stat(path, of) == 0 && S_ISREG(of->st_mode))
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd >= 0 && fstat(fd, of) == 0 && S_ISREG(of->st_mode) && (uint64_t)of->st_size <= most)
 		text = malloc((size_t)of->st_size + 1);

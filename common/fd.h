@@ -14,8 +14,8 @@ int fd_write_all(int fd, const void *data, size_t len);
 
 /* Read len bytes from `at`; interrupted calls are repeated. Returns false if the file ends before, or on error. */
 bool fd_read_at(int fd, void *buf, size_t len, uint64_t at);
-/* The content of a regular file of at most `most` bytes. Nothing else is opened in a way that waits. Returns NULL if it is no such
- * file or cannot be read. *of is what fstat said; the caller frees the result. */
+/* The content of a regular file of at most `most` bytes. Nothing else is opened. Returns NULL if it is no such file or cannot be
+ * read. *of is what fstat said; the caller frees the result. */
 char *fd_read_file(const char *path, size_t most, struct stat *of);
 
 /*

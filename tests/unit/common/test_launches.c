@@ -655,6 +655,8 @@ static void test_pipes(void **state)
 {
 	(void)state;
 	pipe_is_not_opened("#!/bin/sh\nsrun --multi-prog pipe.conf\n");
+	pipe_is_not_opened("#!/bin/sh\nbash pipe.conf\n");
+	pipe_is_not_opened("#!/bin/sh\n./pipe.conf\n");
 }
 
 /* A file server that answers each search in PATH after 50 ms: five answers use up the time. */
