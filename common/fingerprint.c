@@ -67,15 +67,15 @@ struct collector {
  * class. */
 static const char *const COMMON_TOOLS[] = {
 	".", ":", "[", "[[", "alias", "awk", "basename", "bash", "bc", "bg", "break", "builtin", "bunzip2", "bzip2", "case",
-	"cat", "cd", "chgrp", "chmod", "chown", "clear", "command", "continue", "cp", "csh", "cut", "dash", "date", "dd",
+	"cat", "cd", "chgrp", "chmod", "chown", "chrt", "clear", "command", "continue", "cp", "csh", "cut", "dash", "date", "dd",
 	"declare", "df", "diff", "dirname", "disown", "do", "done", "du", "echo", "egrep", "elif", "else", "enable", "env",
-	"esac", "eval", "exec", "exit", "export", "expr", "false", "fg", "fgrep", "fi", "file", "find", "for", "free",
+	"esac", "eval", "exec", "exit", "export", "expr", "false", "fg", "fgrep", "fi", "file", "find", "flock", "for", "free",
 	"function", "gawk", "getopts", "grep", "groups", "gunzip", "gzip", "hash", "head", "hostname", "id", "if", "in",
-	"install", "jobs", "join", "kill", "ksh", "ldd", "let", "ln", "local", "logname", "ls", "lscpu", "make", "mawk",
+	"install", "ionice", "jobs", "join", "kill", "ksh", "ldd", "let", "ln", "local", "logname", "ls", "lscpu", "make", "mawk",
 	"md5sum", "mkdir", "mktemp", "ml", "module", "more", "mpiexec", "mpiexec.hydra", "mpiexec.openmpi", "mpirun",
-	"mpirun.openmpi", "mv", "nice", "nohup", "nproc", "numactl", "od", "orterun", "paste", "popd", "printenv", "printf",
+	"mpirun.openmpi", "mv", "nice", "nohup", "nproc", "numactl", "od", "orterun", "paste", "popd", "printenv", "printf", "prlimit",
 	"prterun", "ps", "pushd", "pwd", "read", "readlink", "readonly", "realpath", "return", "rm", "rmdir", "rsync",
-	"salloc", "sbatch", "sbcast", "scancel", "scontrol", "scp", "sed", "select", "seq", "set", "sh", "sha256sum", "shift",
+	"salloc", "sbatch", "sbcast", "scancel", "scontrol", "scp", "sed", "select", "seq", "set", "setsid", "sh", "sha256sum", "shift",
 	"shopt", "sleep", "sort", "source", "split", "squeue", "srun", "ssh", "stat", "stdbuf", "stty", "sync", "tail", "tar",
 	"taskset", "tee", "test", "then", "time", "timeout", "top", "touch", "tr", "trap", "true", "truncate", "tty", "type",
 	"typeset", "uname", "uniq", "unlink", "unset", "until", "unxz", "unzip", "uptime", "wait", "wc", "which", "while",
@@ -238,6 +238,15 @@ static bool is_regular(const char *path, bool executable)
 	return !executable || access(path, X_OK) == 0;
 }
 
+/* The file of this name. Behind a symbolic link, ".." may lead elsewhere. A file that is not there keeps its name. */
+static char *named_path(const char *dir, const char *name)
+{
+	char full[PATH_MAX];
+	int n = snprintf(full, sizeof(full), "%s%s%s", name[0] == '/' ? "" : dir, name[0] == '/' ? "" : "/", name);
+	char *real = n > 0 && (size_t)n < sizeof(full) && !path_is_textual(dir, name) ? realpath(full, NULL) : NULL;
+	return real ? real : path_normal(dir, name);
+}
+
 static bool is_not_input(const struct collector *c, const char *path)
 {
 	for (size_t i = 0; i < sizeof(NOT_INPUT_DIRS) / sizeof(NOT_INPUT_DIRS[0]); i++)
@@ -249,7 +258,7 @@ static bool is_not_input(const struct collector *c, const char *path)
 /* Add a file. Returns true if the name is that of a file, whether or not the file counts. */
 static bool add_file(struct collector *c, const char *dir, const char *name)
 {
-	char *path = path_normal(dir, name);
+	char *path = named_path(dir, name);
 	if (!path || is_not_input(c, path) || !is_regular(path, false)) {
 		bool known = path && has_path(&c->outputs, path);
 		free(path);
@@ -415,26 +424,14 @@ static void script_pending(struct collector *c, const struct script_words *w)
 
 /* ---- scripts within the script ---- */
 
-/* How many words this option of a shell takes; 0: no script follows. Commands and standard input are no file. */
-static size_t shell_option(const char *word)
-{
-	static const char *const plain[] = {"--login", "--noediting",	"--noprofile", "--norc",
-					      "--posix", "--restricted", "--verbose"};
-	static const char *const valued[] = {"--init-file", "--rcfile"};
-	if (word[1] == '-')
-		return WORD_LISTED(word, plain) ? 1 : WORD_LISTED(word, valued) ? 2 : 0;
-	return strpbrk(word, "cs") ? 0 : strpbrk(word, "oO") ? 2 : 1; /* -o pipefail */
-}
-
-/* Is this a script of a shell that is run by its path? */
-static bool is_shell_script(const struct script_words *w, const struct script_word *word)
+/* Is this a script of a shell that is run by its path? Launchers also look for a name without a slash in the directory. */
+static bool is_shell_script(const struct script_words *w, const struct script_word *word, bool launched)
 {
 	char *path, head[256];
-	struct shell_use use;
 	ssize_t len = -1;
 	int fd;
-	if (!strchr(word->text, '/') || (word->flags & (SCRIPT_WORD_OPAQUE | SCRIPT_WORD_OUTPUT)) ||
-	    !(path = path_normal(w->dirs[word->dir], word->text)))
+	if (word->text[0] == '-' || (!launched && !strchr(word->text, '/')) ||
+	    (word->flags & (SCRIPT_WORD_OPAQUE | SCRIPT_WORD_OUTPUT)) || !(path = named_path(w->dirs[word->dir], word->text)))
 		return false;
 	fd = is_regular(path, true) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 	if (fd >= 0) {
@@ -442,7 +439,7 @@ static bool is_shell_script(const struct script_words *w, const struct script_wo
 		close(fd);
 	}
 	free(path);
-	return len > 0 && shell_line(head, (size_t)len, &use);
+	return len > 0 && shell_runs(head, (size_t)len);
 }
 
 /*
@@ -453,34 +450,31 @@ static bool is_shell_script(const struct script_words *w, const struct script_wo
  * *near: it counts only below the work directory. A script that is run by its path, or read with `source`, may be of an
  * installation.
  */
-static const struct script_word *inner_script(const struct script_words *w, const struct script_word *words, size_t n, bool *near)
+static const struct script_word *inner_script(const struct collector *c, const struct script_words *w,
+					      const struct script_word *words, size_t n, bool *near)
 {
-	static const char *const shells[] = {"bash", "dash", "sh"}, *const within[] = {".", "source"};
-	static const char *const starters[] = {"env", "nice", "nohup", "timeout"};
-	size_t i = 0, takes;
+	static const char *const within[] = {".", "source"};
+	bool launched, script = false;
+	struct shell_use use;
+	size_t i = 0, at;
 	while (i < n && !(words[i].flags & SCRIPT_WORD_HEAD))
 		i++;
 	if (i == n)
 		return NULL;
-	if (is_launcher(words[i].text) || WORD_LISTED(path_base(words[i].text), starters))
-		while (i < n && !WORD_LISTED(path_base(words[i].text), shells) && !is_shell_script(w, &words[i]))
+	launched = is_launcher(words[i].text);
+	if (launched || shell_is_starter(words[i].text))
+		while (i < n && !shell_is(words[i].text) && !(script = is_shell_script(w, &words[i], launched)) && !took_too_long(c))
 			i++;
-	*near = i < n && is_shell_script(w, &words[i]);
-	if (*near)
-		return &words[i];
-	*near = i < n && WORD_LISTED(words[i].text, within);
-	if (i == n || !(*near || WORD_LISTED(path_base(words[i].text), shells)))
+	else
+		script = is_shell_script(w, &words[i], false);
+	*near = script;
+	if (script || i == n)
+		return script ? &words[i] : NULL;
+	*near = WORD_LISTED(words[i].text, within);
+	if (!*near && !shell_is(words[i].text))
 		return NULL;
-	for (i++; i < n && words[i].text[0] == '-'; i += takes) {
-		if (strcmp(words[i].text, "--") == 0) {
-			i++;
-			break;
-		}
-		takes = shell_option(words[i].text);
-		if (!takes)
-			return NULL;
-	}
-	return i < n && !(words[i].flags & (SCRIPT_WORD_OPAQUE | SCRIPT_WORD_OUTPUT)) ? &words[i] : NULL;
+	at = i + shell_script(words + i, n - i, &use);
+	return at < n && !(words[at].flags & (SCRIPT_WORD_OPAQUE | SCRIPT_WORD_OUTPUT)) ? &words[at] : NULL;
 }
 
 static bool is_below(const char *path, const char *dir)
@@ -489,20 +483,30 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
+/* By any of its names: /home may be a link. */
+static bool is_in_work_dir(const struct collector *c, const char *path)
+{
+	char real[PATH_MAX], dir[PATH_MAX];
+	return is_below(path, c->job->work_dir) ||
+	       (realpath(path, real) && realpath(c->job->work_dir, dir) && is_below(real, dir));
+}
+
+static void script_inner(struct collector *c, const struct script_words *w);
+
 /*
- * Add the files that an inner script names. Arguments of the inner script, and scripts within it, are not followed. A
+ * Add the files that an inner script names, and scripts within it. Its arguments are not known. A
  * sourced script elsewhere sets up an environment, and a script elsewhere that is run by its path is a program. Their files
  * are not the job's input, and each word would cost a stat.
  */
 static void add_inner(struct collector *c, const char *dir, const char *name, bool near)
 {
-	char *path = path_normal(dir, name), *text = NULL;
+	char *path = named_path(dir, name), *text = NULL;
 	struct script_context ctx = {.work_dir = dir, .submit_dir = c->job->submit_dir ? c->job->submit_dir : c->job->work_dir,
 				     .lookup = c->job->lookup};
 	struct script_words w;
 	struct stat st;
 	if (!path || c->inner.n == INNER_MAX || has_path(&c->inner, path) ||
-	    (near && !is_below(path, c->job->work_dir)) || !is_regular(path, false) ||
+	    (near && !is_in_work_dir(c, path)) || !is_regular(path, false) ||
 	    !(text = fd_read_file(path, INNER_BYTES_MAX, &st))) {
 		free(path);
 		return;
@@ -514,6 +518,7 @@ static void add_inner(struct collector *c, const char *dir, const char *name, bo
 		script_pending(c, &w);
 		add_path(c, &c->inner, path);
 		path = NULL;
+		script_inner(c, &w);
 	}
 	script_words_free(&w);
 	free(text);
@@ -527,7 +532,7 @@ static void script_inner(struct collector *c, const struct script_words *w)
 		bool near;
 		for (j = i; j < w->n && w->words[j].command == w->words[i].command; j++)
 			;
-		file = inner_script(w, w->words + i, j - i, &near);
+		file = inner_script(c, w, w->words + i, j - i, &near);
 		if (file)
 			add_inner(c, w->dirs[file->dir], file->text, near);
 	}

@@ -263,6 +263,9 @@ static void test_inner_ways(void **state)
 		"exec nohup bash step.sh", ". ./step.sh", "source step.sh", "time bash step.sh",
 		"bash --login step.sh", "bash -l step.sh", "bash --norc --rcfile deep.rc -O extglob step.sh",
 		"./step.sh", "mpirun -np 2 ./step.sh 7", "timeout 600 ./step.sh", "env A=1 ./step.sh",
+		"bash +e step.sh", "'time' -v ./step.sh", "numactl -N0 ./step.sh", "taskset -c 0 ./step.sh",
+		"stdbuf -oL ./step.sh", "setsid ./step.sh", "command ./step.sh", "srun -n 2 step.sh", "srun nice bash step.sh",
+		"ksh step.sh", "./outer.sh", "bash step.sh && bash step.sh",
 	};
 	static const char *const none[] = {
 		"env bash -c step.sh", "timeout 600 cat step.sh", "env . step.sh", "echo bash step.sh",
@@ -274,9 +277,10 @@ static void test_inner_ways(void **state)
 	snprintf(below, sizeof(below), "%s/step.sh", dir);
 	assert_int_equal(chmod(below, 0755), 0);
 	write_text("deep.dat", "a");
+	write_bytes("outer.sh", "#!/bin/sh\n./step.sh\n", 21, 0755); /* counts itself */
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		snprintf(command, sizeof(command), "#!/bin/bash\n%s\n", ways[i]);
-		if (files_of(command) != 2)
+		if (files_of(command) != 2 + (strcmp(ways[i], "./outer.sh") == 0))
 			fail_msg("deep.dat does not count: %s", ways[i]);
 	}
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
@@ -284,6 +288,10 @@ static void test_inner_ways(void **state)
 		if (files_of(command) != 1)
 			fail_msg("deep.dat counts: %s", none[i]);
 	}
+	remove_file("outer.sh");
+	/* without a first line, the shell that starts it runs it */
+	write_bytes("step.sh", "cat deep.dat\n", 13, 0755);
+	assert_int_equal(files_of("#!/bin/sh\n./step.sh\n"), 2);
 	/* an environment, or a program, is elsewhere */
 	snprintf(below, sizeof(below), "%s/below", dir);
 	assert_int_equal(mkdir(below, 0755), 0);
@@ -300,6 +308,73 @@ static void test_inner_ways(void **state)
 	remove_file("multi.conf");
 	remove_file("step.sh");
 	remove_file("deep.dat");
+}
+
+/* The directory may have two names, and ".." behind a link is elsewhere. */
+static void test_inner_by_links(void **state)
+{
+	char script[2 * PATH_MAX], path[PATH_MAX + 64], other[PATH_MAX + 64];
+	const char *first;
+	(void)state;
+	write_bytes("step.sh", "#!/bin/sh\ncat deep.dat\n", 23, 0755);
+	write_text("deep.dat", "a");
+	snprintf(path, sizeof(path), "%s.link", dir);
+	assert_int_equal(symlink(dir, path), 0);
+	snprintf(script, sizeof(script), "#!/bin/sh\n%s/step.sh\n", path);
+	first = of(script);
+	assert_int_equal(atoi(first + 36), 2);
+	write_text("deep.dat", "b");
+	assert_string_not_equal(of(script), first);
+	assert_int_equal(unlink(path), 0);
+	/* link -> below/deeper: link/../step.sh is below/step.sh */
+	snprintf(other, sizeof(other), "%s/below", dir);
+	assert_int_equal(mkdir(other, 0755), 0);
+	snprintf(other, sizeof(other), "%s/below/deeper", dir);
+	assert_int_equal(mkdir(other, 0755), 0);
+	snprintf(path, sizeof(path), "%s/link", dir);
+	assert_int_equal(symlink(other, path), 0);
+	write_text("below/step.sh", "cat 5\n");
+	first = of("#!/bin/sh\nbash link/../step.sh\n");
+	write_text("below/step.sh", "cat 500\n");
+	assert_string_not_equal(of("#!/bin/sh\nbash link/../step.sh\n"), first);
+	remove_file("below/step.sh");
+	assert_int_equal(unlink(path) | rmdir(other), 0);
+	*strrchr(other, '/') = '\0';
+	assert_int_equal(rmdir(other), 0);
+	remove_file("step.sh");
+	remove_file("deep.dat");
+}
+
+static bool slow_stat;
+static unsigned stats;
+
+/* Takes the place of the C library's. On a slow file server each call takes a millisecond. */
+int stat(const char *restrict path, struct stat *restrict st)
+{
+	if (slow_stat) {
+		stats++;
+		usleep(1000);
+	}
+	return fstatat(AT_FDCWD, path, st, 0);
+}
+
+/* Words behind a launcher may be scripts, also where no inputs are: to look at them ends in time. */
+static void test_no_time_is_left(void **state)
+{
+	static char script[80000] = "#!/bin/sh\nsrun ./prog";
+	struct fingerprint_job job = {.script = script, .work_dir = dir};
+	char out[FINGERPRINT_LEN];
+	struct errbuf err;
+	size_t n = strlen(script);
+	(void)state;
+	for (int i = 0; i < 3000; i++)
+		n += (size_t)snprintf(script + n, sizeof(script) - n, " /tmp/no-such/f%d", i);
+	job.script_len = n;
+	slow_stat = true;
+	assert_int_equal(fingerprint_job(&job, out, &err), -1);
+	slow_stat = false;
+	assert_string_equal(err.text, "fingerprint: looking up the files took longer than 200 ms");
+	assert_in_range(stats, 1, 400);
 }
 
 #define PENDING1 "00000000000000000000000000000001.pkl"
@@ -626,7 +701,8 @@ int main(void)
 		cmocka_unit_test(test_damaged_programs),  cmocka_unit_test(test_work_directory),
 		cmocka_unit_test(test_arguments),	  cmocka_unit_test(test_what_is_no_file),
 		cmocka_unit_test(test_large_files), cmocka_unit_test(test_multi_prog), cmocka_unit_test(test_multi_prog_large),
-		cmocka_unit_test(test_inner_script), cmocka_unit_test(test_inner_ways), cmocka_unit_test(test_submitit),
+		cmocka_unit_test(test_inner_script), cmocka_unit_test(test_inner_ways), cmocka_unit_test(test_inner_by_links),
+					   cmocka_unit_test(test_no_time_is_left), cmocka_unit_test(test_submitit),
 		cmocka_unit_test(test_submitit_large),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
