@@ -22,8 +22,11 @@
  * substitutions, redirected input, here-documents and other shells. A script of simple commands that the job script runs is
  * read, too: its launches count as if they stood in the job script.
  *
- * `module load` is taken to change only where programs and libraries are found. Programs that are found in
- * PATH are therefore unknown behind it.
+ * Only commands that change no file, and MPI programs that are named by path, may stand before such a script: any other
+ * command may write it.
+ *
+ * `module load` is taken to change only where programs and libraries are found, and variables. Programs that are found in
+ * PATH are therefore unknown behind it, and so are variables that were set before. The same holds in a login shell.
  */
 #ifndef PRECEDENT_COMMON_LAUNCHES_H
 #define PRECEDENT_COMMON_LAUNCHES_H

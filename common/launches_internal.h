@@ -68,7 +68,7 @@ struct launches {
 	/* Scripts that the script runs. `w` is the one being read; `env` and `outputs` hold words of all. */
 	struct script_words inner[LAUNCH_INNER_MAX];
 	size_t n_inner;
-	bool limited;	 /* the script that is being read has set limits for what follows */
+	bool limited;	 /* the script in `w` has set limits for the commands behind */
 	bool login;	 /* the last inner script has a login shell */
 	bool within;	 /* an inner script is being read */
 	bool after_inner; /* the last command ran one */
@@ -86,7 +86,7 @@ void launches_name(struct launches *l, const struct stat *st);
 bool launches_is_named(const struct launches *l, const struct stat *st);
 /* Is it a program that may be one of MPI: neither of the system nor an interpreter? */
 bool launches_is_built(const char *path);
-/* Does the script write this file? *st: what stat says of it. */
+/* Does the script write this file? *st is the answer of stat for it. */
 bool launches_is_output(const struct launches *l, const char *path, const struct stat *st);
 /*
  * words[0..n): a command that runs a script, as `bash step.sh` or `./step.sh`. Reads the script into l->inner. Returns 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shells, and programs that start what their words name: what the readers of launches and of fingerprints share. */
+/* Shells, and programs that start other programs. The readers of launches and of fingerprints share these lists. */
 #ifndef PRECEDENT_COMMON_SHELLS_H
 #define PRECEDENT_COMMON_SHELLS_H
 
@@ -28,7 +28,7 @@ size_t shell_script(const struct script_word *words, size_t n, struct shell_use 
 
 /* head[0..len): the start of a file. Does its first line name a shell? If so, *use says how. */
 bool shell_line(const char *head, size_t len, struct shell_use *use);
-/* Does a shell run this executable file? Without a first line that names an interpreter, whoever starts it runs a shell. */
+/* Does a shell run this executable file? A file without "#!" is run by the shell that starts it. */
 bool shell_runs(const char *head, size_t len);
 
 #endif

@@ -289,7 +289,7 @@ static void test_inner_ways(void **state)
 			fail_msg("deep.dat counts: %s", none[i]);
 	}
 	remove_file("outer.sh");
-	/* without a first line, the shell that starts it runs it */
+	/* a file without "#!" is run by a shell */
 	write_bytes("step.sh", "cat deep.dat\n", 13, 0755);
 	assert_int_equal(files_of("#!/bin/sh\n./step.sh\n"), 2);
 	/* an environment, or a program, is elsewhere */

@@ -466,7 +466,7 @@ static void test_first_lines(void **state)
 			fail_msg("not as meant: %s", line);
 		assert_string_equal(of("here", "#!/bin/sh\nbash step.sh\n"), base); /* there it is a comment */
 	}
-	/* without a first line, the shell that starts it runs it, whatever starts the shell */
+	/* a file without "#!" is run by a shell */
 	put("here", "step.sh", "./prog in.dat 5\n", 16, 0755);
 	none_has_a_hash((const char *const[]){"./step.sh", "timeout 60 ./step.sh", "mpirun ./step.sh"}, 3);
 }
