@@ -19,6 +19,7 @@
 #include "predictor/learn/program_renew.h"
 #include "predictor/learn/scaling_follow.h"
 #include "predictor/learn/similar_follow.h"
+#include "predictor/replay/array_decisions.h"
 #include "predictor/replay/array_indexes.h"
 #include "predictor/store/runs.h"
 
@@ -61,7 +62,7 @@ struct planner {
 	struct hash_table untaught_of; /* by id */
 	struct row_kept kept[ROWS_KEPT]; /* by job */
 	struct decision decided; /* of the last submission */
-	const struct stream_job *decided_of; /* its job, or the first task of its array; NULL: none */
+	struct array_decisions of_arrays;
 	struct array_indexes indexes;
 	char *script; /* room for a program as a script */
 	size_t script_room;
@@ -155,6 +156,7 @@ void planner_destroy(struct planner *p)
 	free(p->untaught);
 	hash_table_free(&p->untaught_of);
 	array_indexes_free(&p->indexes);
+	array_decisions_free(&p->of_arrays);
 	free(p->last);
 	free(p->script);
 	hash_table_free(&p->users);
@@ -456,30 +458,26 @@ static int job_decide_taught(struct planner *p, size_t job, int64_t now, struct 
 }
 
 /* The tasks of an array are one submission: the plugin decides once, for all indexes. */
-static bool is_decided(const struct planner *p, size_t job)
-{
-	const struct stream_job *j = &p->conf.stream->about[job], *d = p->decided_of;
-	const struct sim_job *now = sim_job_of(p, job), *then = d ? sim_job_of(p, (size_t)(d - p->conf.stream->about)) : NULL;
-
-	return d && j->array_job && j->array_job == d->array_job && now->submit_s == then->submit_s &&
-	       now->request_min == then->request_min && j->nodes == d->nodes;
-}
-
 static int submission_decide(struct planner *p, size_t job, int64_t now, struct errbuf *err)
 {
 	const struct stream_job *j = &p->conf.stream->about[job];
+	const struct array_decision *of = j->array_job ? array_decisions_find(&p->of_arrays, p->conf.stream, job) : NULL;
+	struct array_decision made;
 
-	if (is_decided(p, job)) {
-		p->estimate[job] = p->estimate[p->decided_of - p->conf.stream->about];
+	if (of) {
+		p->estimate[job] = p->estimate[of->job];
+		p->decided.comment = of->comment;
+		p->decided.wish.limit_min = of->wish_min;
 		return 0;
 	}
-	p->decided_of = NULL;
 	if (j->array_job && array_indexes_of(&p->indexes, p->conf.stream, job) < 0)
 		return err_set(err, "no memory for the indexes of an array");
 	if (job_decide_taught(p, job, now, &p->decided, err) < 0 || program_meet(p, j, &p->decided, now, err) < 0 ||
 	    estimate_note(p, job, &p->decided.comment, err) < 0)
 		return -1;
-	p->decided_of = j;
+	made = (struct array_decision){job, p->decided.wish.limit_min, p->decided.comment};
+	if (j->array_job && array_decisions_add(&p->of_arrays, p->conf.stream, &made) < 0)
+		return err_set(err, "no memory for a decision");
 	return 0;
 }
 
