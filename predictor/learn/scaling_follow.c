@@ -117,7 +117,10 @@ static void model_widen(struct scaling_model *model, double rel)
 		model->s[i].error = hypot(model->s[i].error, rel / 2);
 }
 
-/* Of a candidate, but for points from traces of runs that count no more. */
+/*
+ * Of a candidate, but for points from traces of runs that count no more. If it has none, out->updated is since when no older points
+ * count: a later probe could compute none, or later runs were not as before. 0: older ones count.
+ */
 static int points_get(struct fitting *f, const char *candidate, struct store_points *out, struct errbuf *errp)
 {
 	struct store *s = f->run->env->store;
@@ -126,12 +129,14 @@ static int points_get(struct fitting *f, const char *candidate, struct store_poi
 	if (store_drift_get(s, f->run->row->kin, candidate, &drift, errp) < 0 ||
 	    store_points_get(s, f->run->row->kin, candidate, out, errp) < 0)
 		return -1;
-	if (out->updated < drift.since)
+	if (out->updated < drift.since) {
 		out->n = 0;
+		out->updated = drift.since;
+	}
 	return 0;
 }
 
-/* The latest ones of another candidate. */
+/* The latest ones of another candidate that still count here. */
 static int points_elsewhere(struct fitting *f, struct errbuf *errp)
 {
 	const struct precedent_conf *conf = f->run->env->conf;
@@ -142,7 +147,7 @@ static int points_elsewhere(struct fitting *f, struct errbuf *errp)
 			continue;
 		if (points_get(f, conf->candidates[c].name, &there, errp) < 0)
 			return -1;
-		if (there.n && (!f->computed.n || there.updated > f->computed.updated)) {
+		if (there.n && there.updated >= f->computed.updated) {
 			f->computed = there;
 			f->computed_elsewhere = true;
 		}

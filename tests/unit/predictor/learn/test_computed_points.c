@@ -407,10 +407,66 @@ static void test_none(void **state)
 	}
 }
 
+/* The points of fast become points of slow:big, that much older. */
+static void points_move(int64_t older)
+{
+	struct store_points points;
+	struct errbuf e;
+
+	assert_int_equal(store_points_get(w->store, KEY, "fast", &points, &e), 1);
+	points.updated = w->now - older;
+	assert_int_equal(store_points_put(w->store, KEY, "slow:big", &points, &e), 0);
+}
+
+/* If the latest probe on a candidate could compute no points, older points of another candidate do not count there, but newer ones do. */
+static void test_none_elsewhere(void **state)
+{
+	(void)state;
+	runs_put();
+	record_put(1, NULL);
+	follow_probed();
+	for (int newer = 0; newer < 2; newer++) {
+		record_put(1, NULL);
+		follow_probed();
+		points_move(newer ? -100 : 100);
+		unpoint_put(RUNS, "learning a model failed");
+		follow_probed();
+		assert_int_equal(*model_of("fast")->law != '\0', newer);
+		assert_int_equal(strstr(model_of("fast")->reason, "for another partition") != NULL, newer);
+	}
+}
+
+/* After a drift, points that another candidate had before that drift count no more than the candidate's own. */
+static void test_drift_here(void **state)
+{
+	struct drift d = {.since = w->now + 1};
+	struct store_points own;
+	struct store_run r;
+	struct ended_run run = {.env = &w->env, .row = &r, .now = w->now + 5};
+	struct errbuf e;
+
+	(void)state;
+	runs_put();
+	record_put(1, NULL);
+	follow_probed();
+	assert_int_equal(store_run_get(w->store, RUNS, &r, &e), 1);
+	for (int newer = 0; newer < 2; newer++) {
+		points_move(newer ? -2 : 100);
+		assert_int_equal(store_drift_put(w->store, KEY, "fast", &d, &e), 0);
+		assert_int_equal(scaling_follow(&run, &e), 0);
+		ended_run_forget(&run);
+		assert_int_equal(strstr(model_of("fast")->reason, "for another partition") != NULL, newer);
+	}
+	assert_int_equal(store_points_get(w->store, KEY, "fast", &own, &e), 1);
+	assert_true(own.updated < d.since);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_law, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_none_elsewhere, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_drift_here, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_elsewhere, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_elsewhere_drift, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_other_numbers, world_setup, world_teardown),
