@@ -18,6 +18,7 @@
 #include "common/conf.h"
 #include "predictor/history/import.h"
 #include "predictor/store/store.h"
+#include "predictor/store/unscripted.h"
 
 /* ---- what history_import asks for ---- */
 
@@ -102,10 +103,10 @@ static int become_owner(const struct precedent_conf *conf, struct errbuf *err)
 	return 0;
 }
 
-/* What is printed of scripts; asked: sacct was asked for them. */
+/* What is printed of scripts; asked: sacct was asked for them; all_jobs: and has not failed before, so no job of the store is missing. */
 struct scripts_told {
 	struct scripts_report r;
-	bool asked;
+	bool asked, all_jobs;
 };
 
 static void scripts_print(const struct scripts_told *s)
@@ -120,8 +121,8 @@ static void scripts_print(const struct scripts_told *s)
 		printf("scripts of %s jobs are known now\n", cli_thousands(n[0], sizeof(n[0]), s->r.found));
 	if (!s->r.none && s->r.asked < s->r.wanted)
 		printf("no time was left for the scripts of %s older jobs: "
-		       "a later import does not ask for these (see --scripts)\n",
-		       cli_thousands(n[1], sizeof(n[1]), s->r.wanted - s->r.asked));
+		       "a later import %s for these (see --scripts)\n",
+		       cli_thousands(n[1], sizeof(n[1]), s->r.wanted - s->r.asked), s->all_jobs ? "does not ask" : "asks");
 }
 
 static void report_print(const struct import_report *r, const struct scripts_told *scripts, double seconds)
@@ -173,34 +174,42 @@ struct how {
 	bool json, quiet;
 };
 
+/* Closes `in`. Runs stay unscripted if sacct has failed: some of them may be among the jobs that it did not print. */
 static int import_into(struct import_run *run, FILE *in, const struct how *how, struct import_report *report,
 		       struct scripts_told *scripts, struct errbuf *err)
 {
 	int rc;
 
 	scripts->asked = !how->file && how->scripts_s > 0;
-	if (scripts->asked && !(run->scripts = scripts_create()))
+	if (scripts->asked && !(run->scripts = scripts_create())) {
+		input_close(in, how->file);
 		return err_set(err, "no memory for scripts");
+	}
 	rc = history_import(run, in, how->file ? how->file : "sacct", report, err);
+	scripts->all_jobs = input_close(in, how->file) == 0;
 	if (rc == 0 && scripts->asked)
 		rc = import_scripts(run->scripts, run->store, how->scripts_s, how->quiet, &scripts->r, err);
+	if (rc == 0 && scripts->asked && scripts->all_jobs)
+		rc = store_unscripted_clear(run->store, err);
 	scripts_destroy(run->scripts);
 	return rc;
 }
 
-/* Returns the exit code. */
+/* Closes `in`. Returns the exit code. */
 static int import_from(FILE *in, const struct how *how, const struct precedent_conf *conf)
 {
 	struct import_run run = {
 	    .conf = conf, .user = user_uid, .bad = tell_bad, .progress = how->quiet ? NULL : tell_progress, .arg = in};
-	struct scripts_told scripts = {{0}, false};
+	struct scripts_told scripts = {.all_jobs = true};
 	struct import_report report;
 	double start = cli_now();
 	struct errbuf err;
 	int rc;
 
-	if (store_take(conf, &run.store, &err) < 0)
+	if (store_take(conf, &run.store, &err) < 0) {
+		input_close(in, how->file);
 		return cli_fail("%s", err.text);
+	}
 	rc = import_into(&run, in, how, &report, &scripts, &err);
 	store_close(run.store);
 	if (rc < 0)
@@ -208,10 +217,12 @@ static int import_from(FILE *in, const struct how *how, const struct precedent_c
 	if (report.bad > IMPORT_BAD_TOLD)
 		fprintf(stderr, "precedent: %" PRIu64 " more lines are left out\n", report.bad - IMPORT_BAD_TOLD);
 	if (how->json)
-		return report_print_json(&report, &scripts);
-	if (!how->quiet)
+		rc = report_print_json(&report, &scripts);
+	else if (!how->quiet)
 		report_print(&report, &scripts, cli_now() - start);
-	return 0;
+	if (!rc && !scripts.all_jobs)
+		rc = cli_fail("sacct has failed: its own message is above; what it printed before is imported");
+	return rc;
 }
 
 int import_sacct(const char *file, double scripts_s, bool json, bool quiet)
@@ -225,14 +236,7 @@ int import_sacct(const char *file, double scripts_s, bool json, bool quiet)
 	if (conf_load(NULL, &conf, &err) < 0)
 		return cli_fail("%s", err.text);
 	in = input_open(file, &conf);
-	if (!in) {
-		rc = cli_fail("%s: %s", file ? file : "sacct", strerror(errno));
-	} else {
-		rc = import_from(in, &how, &conf);
-		if (input_close(in, file) < 0 && !rc)
-			rc = cli_fail(
-			    "sacct has failed: its own message is above; what it printed before is imported");
-	}
+	rc = in ? import_from(in, &how, &conf) : cli_fail("%s: %s", file ? file : "sacct", strerror(errno));
 	conf_free(&conf);
 	return rc;
 }

@@ -371,7 +371,5 @@ int scripts_add(struct scripts *s, const struct scripts_run *run, struct scripts
 	rc = ask(s, run, report, &unasked);
 	if (write_groups(s, run->store, err) < 0)
 		return -1;
-	if (rc < 0) /* the next import asks for the others again */
-		return err_set(err, "%s", unasked.text);
-	return store_unscripted_clear(run->store, err);
+	return rc < 0 ? err_set(err, "%s", unasked.text) : 0;
 }

@@ -46,8 +46,8 @@ struct scripts_report {
 	bool none;	/* the accounting keeps no scripts: the newest jobs have none, and the others were not asked for */
 };
 
-/* Ask for the scripts, newest jobs first, and add the runs to their groups, oldest first. These runs, and in the end all, are no
- * longer unscripted (predictor/store/unscripted.h). Returns 0, or -1 with the reason; *report then tells what was asked. */
+/* Ask for the scripts, newest jobs first, and add the runs to their groups, oldest first. Runs whose script was found are no longer
+ * unscripted (predictor/store/unscripted.h). Returns 0, or -1 with the reason; *report then tells what was asked. */
 int scripts_add(struct scripts *s, const struct scripts_run *run, struct scripts_report *report, struct errbuf *err);
 
 /*

@@ -115,6 +115,22 @@ SKIP: {
 	spew('scripts-asked', '');
 	precedent('import', '--sacct');
 	is(slurp('scripts-asked'), '', '... and the third one asks no more');
+	# If the next one reads only a part of these jobs, the others are left to a third one.
+	my $killing = $quick =~ s/cat scripts; exit;;/kill -9 \$PPID; exit;;/r;
+	my @two = (job(900018, %by), job(900019, %by));
+	my @imports = ([$killing, 0, @two], [$quick, 1, $two[0]], [$quick, 0, @two], [$quick, 0, @two]);
+	my @asked;
+	spew('scripts', script_of(900018, "#!/bin/sh\n") . script_of(900019, "#!/bin/sh\n"));
+	for (@imports) {
+		my ($sacct, $rc, @jobs) = @$_;
+		spew("$bin/sacct", $sacct);
+		spew('answer', table("\x1f", @jobs));
+		spew('rc', $rc);
+		spew('scripts-asked', '');
+		precedent('import', '--sacct');
+		push @asked, slurp('scripts-asked') =~ /--jobs (\S+)/ ? $1 : '';
+	}
+	is_deeply(\@asked, ['900019,900018', '900018', '900019', ''], 'after a failure of sacct the jobs that it did not print keep their turn');
 
 	spew('rc', 1);
 	$r = precedent('import', '--sacct');
