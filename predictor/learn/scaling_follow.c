@@ -11,9 +11,11 @@
 #include <string.h>
 
 #include "predictor/learn/scaling_follow.h"
+#include "predictor/estimate/combine.h"
 #include "predictor/estimate/param_family.h"
 #include "predictor/learn/scaling_runs.h"
 #include "predictor/learn/past_accuracy.h"
+#include "predictor/store/evidence.h"
 #include "predictor/store/kin.h"
 #include "predictor/store/points.h"
 #include "predictor/store/records.h"
@@ -48,20 +50,47 @@ static bool has_run(const struct fitting *f, const char *key)
 	return false;
 }
 
-/* 1 taken, 0 it has no estimate there, -1 fault. */
+static bool is_probed(const struct estimate *e)
+{
+	return e->kind == ESTIMATE_SKELETON || e->kind == ESTIMATE_PARTIAL;
+}
+
+/* What probes alone gave: a model must not be fitted to what it told before. 1 found, 0 no probes, -1 fault. */
+static int probed_get(struct store *s, const char *key, const struct store_estimate *row, struct estimate *out, struct errbuf *errp)
+{
+	struct combine_part part[COMBINE_PARTS];
+	int n;
+
+	*out = row->e;
+	if (is_probed(out))
+		return 1;
+	n = store_evidence_get(s, key, row->candidate, part, COMBINE_PARTS, errp);
+	for (int i = 0; i < n; i++) {
+		*out = part[i].e;
+		if (is_probed(out))
+			return 1;
+	}
+	return n < 0 ? -1 : 0;
+}
+
+/* 1 taken, 0 its probes gave no estimate there, -1 fault. */
 static int member_take(struct fitting *f, const struct store_past *p, struct errbuf *errp)
 {
 	struct store_lookup found;
+	struct estimate e;
 	int rc = store_lookup(f->run->env->store, p->key, &found, errp);
 
 	for (unsigned i = 0; rc == 1 && i < found.n_estimates; i++) {
-		const struct estimate *e = &found.estimates[i].e;
+		int known;
 
-		if (strcmp(found.estimates[i].candidate, f->run->row->candidate) || found.estimates[i].stale || estimate_check(e, NULL) < 0)
+		if (strcmp(found.estimates[i].candidate, f->run->row->candidate) || found.estimates[i].stale)
 			continue;
-		f->runs[f->n++] = (struct param_family_run){p->key, p->vars, e->mean_s, false};
+		known = probed_get(f->run->env->store, p->key, &found.estimates[i], &e, errp);
+		if (known <= 0 || estimate_check(&e, NULL) < 0)
+			return known < 0 ? -1 : 0;
+		f->runs[f->n++] = (struct param_family_run){p->key, p->vars, e.mean_s, false};
 		f->n_members++;
-		f->width += (e->hi_s - e->lo_s) / 2 / e->mean_s;
+		f->width += (e.hi_s - e.lo_s) / 2 / e.mean_s;
 		return 1;
 	}
 	return rc < 0 ? -1 : 0;

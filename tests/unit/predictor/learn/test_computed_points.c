@@ -11,10 +11,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "predictor/estimate/combine.h"
 #include "predictor/learn/scaling_follow.h"
 #include "predictor/learn/scaling_row.h"
 #include "predictor/probe/job.h"
 #include "predictor/probe/members.h"
+#include "predictor/store/evidence.h"
 #include "predictor/store/kin.h"
 #include "predictor/store/past.h"
 #include "predictor/store/points.h"
@@ -209,6 +211,44 @@ static void test_elsewhere(void **state)
 	}
 	assert_true(width[0] < 0.4 * whole);
 	assert_true(width[1] > 1.1 * width[0]);
+}
+
+/* The estimates become those of a model over inputs, which differ from what the skeletons gave: with the skeletons' part, or without. */
+static void estimates_join(bool probed)
+{
+	for (uint32_t job = 1; job <= RUNS; job++) {
+		struct store_program p = program_of(job);
+		double s = 2 * p.source_elapsed_s;
+		struct combine_part skeleton = {.e = {s, 0.97 * s, 1.03 * s, ESTIMATE_SKELETON}, .weight = 0.5};
+		struct store_estimate row = {.candidate = "slow:big"};
+		struct errbuf e;
+
+		s *= 1 + 0.5 * job;
+		row.e = (struct estimate){.mean_s = s, .lo_s = 0.97 * s, .hi_s = 1.03 * s, .kind = probed ? ESTIMATE_JOINT : ESTIMATE_MODEL};
+		assert_int_equal(store_estimate_put(w->store, p.key, &row, &e), 0);
+		assert_int_equal(store_evidence_put(w->store, p.key, "slow:big", &skeleton, probed, &e), 0);
+	}
+}
+
+/* A model is fitted to what skeletons gave, not to estimates that a model is part of. */
+static void test_elsewhere_joint(void **state)
+{
+	const double same[RUNS] = {2, 2, 2};
+	char law[sizeof(((struct store_model *)0)->law)];
+
+	(void)state;
+	runs_put();
+	record_put(1, NULL);
+	estimates_join(false);
+	follow_probed();
+	assert_null(model_of("slow:big"));
+	estimates_put(same);
+	follow_probed();
+	strcpy(law, model_of("slow:big")->law);
+	assert_string_not_equal(law, "");
+	estimates_join(true);
+	follow_probed();
+	assert_string_equal(model_of("slow:big")->law, law);
 }
 
 /* Points of fast count elsewhere no longer than they do there. */
@@ -465,6 +505,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_law, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_elsewhere_joint, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_none_elsewhere, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_drift_here, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_elsewhere, world_setup, world_teardown),
