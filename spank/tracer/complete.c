@@ -64,6 +64,20 @@ static void find_slots(struct completion *d)
 					 request_find_next(d->key[i], place_of_request(d, i));
 }
 
+/* Source and tag of a cancelled receive mean nothing. In MPICH they look like those of a message. */
+static bool is_cancelled(const struct completion *d, int k)
+{
+	MPI_Status converted;
+	const MPI_Status *s = (const MPI_Status *)d->statuses + k;
+	int flag = 0;
+
+	if (d->fortran) {
+		mpi.Status_f2c((const MPI_Fint *)d->statuses + (size_t)k * (size_t)MPILIB_F_STATUS_SIZE, &converted);
+		s = &converted;
+	}
+	return mpi.Test_cancelled(s, &flag) == MPI_SUCCESS && flag;
+}
+
 static void status_at(const struct completion *d, int k, int64_t *src, int64_t *tag)
 {
 	if (d->fortran) {
@@ -120,7 +134,7 @@ static void put_done(struct completion *d, uint32_t *n, struct done *list, uint3
 
 		done[k] = s;
 		src[k] = tag[k] = TRACE_NULL;
-		if ((flags & REQ_WILD) && d->statuses) {
+		if ((flags & REQ_WILD) && d->statuses && !((flags & REQ_CANCELLED) && is_cancelled(d, list[k].nth))) {
 			int64_t a, b;
 
 			status_at(d, list[k].nth, &a, &b);

@@ -49,7 +49,7 @@ const char *mpilib_passing(void);
 	X(Type_size) X(Type_free) X(Op_commutative) X(Query_thread) \
 	X(Get_library_version) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) \
 	X(Dist_graph_neighbors_count) X(Send) X(Recv) X(Sendrecv) X(Iprobe) X(Gather) X(Bcast) X(Barrier) X(Win_get_attr) \
-	X(Win_get_group) X(File_get_amode) X(File_get_group) X(File_f2c)
+	X(Win_get_group) X(File_get_amode) X(File_get_group) X(File_f2c) X(Test_cancelled) X(Status_f2c)
 
 /* Conversions between handles of C and Fortran. In MPICH both are integers, and these are macros. */
 #define MPILIB_CONVERSIONS(X) \

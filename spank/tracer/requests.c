@@ -193,6 +193,12 @@ void request_start(int64_t i)
 		slot[i].flags |= REQ_ACTIVE;
 }
 
+void request_cancel(int64_t i)
+{
+	if (i >= 0)
+		slot[i].flags |= REQ_CANCELLED;
+}
+
 void request_drop(int64_t i)
 {
 	if (i < 0)
@@ -215,7 +221,7 @@ void request_complete(int64_t i)
 	else if (slot[i].newcomm)
 		comm_bind(*(const MPI_Comm *)slot[i].newcomm, slot[i].newcomm_index);
 	if (slot[i].flags & REQ_PERSISTENT)
-		slot[i].flags &= ~(unsigned)REQ_ACTIVE;
+		slot[i].flags &= ~(unsigned)(REQ_ACTIVE | REQ_CANCELLED);
 	else
 		request_drop(i);
 }

@@ -23,7 +23,8 @@ enum {
 	REQ_PERSISTENT = 1,
 	REQ_WILD_SRC = 2,
 	REQ_WILD_TAG = 4,
-	REQ_ACTIVE = 8
+	REQ_ACTIVE = 8,
+	REQ_CANCELLED = 16 /* MPI_Cancel was called for it; it may complete with a message nevertheless */
 };
 #define REQ_WILD (REQ_WILD_SRC | REQ_WILD_TAG)
 
@@ -63,6 +64,7 @@ unsigned request_flags(int64_t slot);
 /* Note the variable that receives a communicator's handle; the handle is known when the request completes. */
 void request_bind_comm(int64_t slot, const void *newcomm, int fortran, int64_t index);
 void request_start(int64_t slot);
+void request_cancel(int64_t slot);
 /* A persistent request becomes inactive; any other request releases its slot. */
 void request_complete(int64_t slot);
 /* Call for MPI_Request_free. */

@@ -50,7 +50,7 @@ sub parse_rule {
 	my ($r, $attr, $params, $where) = @_;
 	$CLASS{$r->{class}} or die "$where: no class $r->{class}\n";
 	for (split ' ', $attr) {
-		/^(polls|frees)\((\w+)\)$/ ? ($r->{$1} = $2) : /^(persistent|first|silent)$/ ? ($r->{$1} = 1) :
+		/^(polls|frees)\((\w+)\)$/ ? ($r->{$1} = $2) : /^(persistent|cancels|first|silent)$/ ? ($r->{$1} = 1) :
 			die "$where: no attribute '$_'\n";
 	}
 	$r->{params} = [map { parse_param($_, $where) } split_list($params)];

@@ -184,6 +184,7 @@ sub values_code {
 		$x = '(' . condition($p) . ") ? $x : $missing" if $p->{when};
 		push @code, "v[n++] = $x;";
 		push @code, 'request_start(v[n - 1]);' if $R->{class} eq 'START' && $p->{kind} eq 'REQ';
+		push @code, 'request_cancel(v[n - 1]);' if $R->{cancels};
 		if ($p->{kind} eq 'NEWCOMM' && @{$p->{expr}} > 1) {
 			my $i = (grep { $R->{params}[$_]{kind} eq 'NEWREQ' } 0 .. $#{$R->{params}})[0];
 			push @code, "request_bind_comm(v[$i], $p->{expr}[0], $F, v[n - 1]);";
