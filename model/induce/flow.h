@@ -34,7 +34,7 @@ struct flow {
 
 /* All runs but `without` (UINT32_MAX: all). Node 1, 2... in the order in which their points are first passed. */
 int flow_from_journal(struct flow *f, const struct journal *j, uint32_t without, struct errbuf *err);
-/* What is taken for a procedure. Each value includes the values before it.
+/* Kinds of regions that flow_extract() may take as a procedure. Each kind also allows the kinds before it.
  * FLOW_STRAIGHT: each caller has one place of return. FLOW_BRANCHING: a caller may have several places of return.
  * FLOW_EARLY_RETURNS: the part may be left from several nodes. */
 enum flow_callers { FLOW_NO_PROCEDURES, FLOW_STRAIGHT, FLOW_BRANCHING, FLOW_EARLY_RETURNS };

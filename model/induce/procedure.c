@@ -19,6 +19,7 @@
 #include "model/induce/topology.h"
 
 #define EXITS_MAX   32 /* candidates for the last node of one entry */
+#define WORK_PER_STEP (2 * EXITS_MAX) /* arcs looked at for early returns: what the calls of two entries' candidates cost */
 #define SEEN_ENOUGH 3  /* calls of each caller that are proof without equal variables */
 
 /* Calls of each caller, and its ways: pairs of a caller and a place of return. */
@@ -68,7 +69,7 @@ static int call_check(const struct flow *f, const struct flow_walk *w, const str
 	return pairing_note(p, caller, back);
 }
 
-/* Any two callers have all places of return in common, or none. Some have none.
+/* Whether any two callers share all places of return or none, and at least two callers share none.
  * n_ways: places of each caller. kin: first caller with the same places, by caller. first: first caller, by place. */
 static bool ways_are_parted(const struct pairing *p, const struct map *places, uint32_t *n_ways, uint32_t *kin, uint32_t *first)
 {
@@ -153,28 +154,18 @@ static int region_check(const struct flow *f, const struct journal *j, const str
 	return rc;
 }
 
-static uint32_t preds(const struct topology *t, uint32_t v)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < t->n_arcs; i++)
-		n += t->arc[i].to == v && t->arc[i].from != v;
-	return n;
-}
-
 /* Smallest region that is a procedure: 1, 0, -1. */
 static int region_find(const struct flow *f, const struct topology *t, const struct journal *j, enum flow_callers callers,
 		       struct region *best)
 {
 	struct region r;
 	struct region_search s;
-	int rc = (region_create(&r, t) < 0) | (region_search_create(&s, t) < 0) ? -1 : 0;
+	int rc = (region_create(&r, t) < 0) | (region_search_create(&s, t, WORK_PER_STEP * f->n_steps) < 0) ? -1 : 0;
 
-	best->n = UINT32_MAX;
 	for (uint32_t e = 1; rc >= 0 && e < f->n_nodes; e++) {
 		uint32_t tried = 0;
 
-		if (preds(t, e) < 2)
+		if (!region_may_enter(t, &s, e))
 			continue;
 		r.entry = e;
 		for (uint32_t x = 1; rc >= 0 && x < f->n_nodes && tried < EXITS_MAX; x++) {
@@ -182,14 +173,14 @@ static int region_find(const struct flow *f, const struct topology *t, const str
 
 			if (t->first[x + 1] - t->first[x] < 2)
 				continue;
-			if (!region_grow(t, &r, x) && (callers < FLOW_EARLY_RETURNS || !region_grow_early(t, &r, x, &s)))
-				continue;
-			if (r.n >= best->n)
+			if (!region_grow(t, &r, x, &s) && (callers < FLOW_EARLY_RETURNS || !region_grow_early(t, &r, x, &s)))
 				continue;
 			tried++;
 			yes = region_check(f, j, &r, callers >= FLOW_BRANCHING);
-			if (yes > 0)
+			if (yes > 0) {
 				region_copy(best, &r, t);
+				r.most = r.n - 1;
+			}
 			rc = yes < 0 ? -1 : rc | yes;
 		}
 	}

@@ -15,6 +15,7 @@
 #include "tests/unit/model_programs.h"
 #include "model/induce/fit.h"
 #include "model/induce/learn.h"
+#include "model/induce/region.h"
 #include "model/induce/text.h"
 #include "model/induce/value.h"
 
@@ -198,6 +199,60 @@ static void test_many_callers(void **state)
 	check_many_callers(200, 0);
 	check_many_callers(65, 1);
 	check_many_callers(200, 1);
+}
+
+/* A loop of many points, each optional. All pairs of an entry and an exit that may return early: the arcs that are looked at,
+ * and how many regions there are. */
+static size_t early_regions(const struct flow *f, const struct topology *t, size_t work, uint32_t *n)
+{
+	struct region_search s;
+	struct region r;
+
+	assert_int_equal(region_create(&r, t), 0);
+	assert_int_equal(region_search_create(&s, t, work), 0);
+	*n = 0;
+	for (r.entry = 1; r.entry < f->n_nodes; r.entry++)
+		for (uint32_t x = 1; region_may_enter(t, &s, r.entry) && x < f->n_nodes; x++)
+			*n += region_grow_early(t, &r, x, &s);
+	work -= s.work;
+	region_search_free(&s);
+	region_free(&r);
+	return work;
+}
+
+static void test_search_is_bounded(void **state)
+{
+	enum { POINTS = 150, PASSES = 12 };
+	const char *const inputs[] = {"N"};
+	struct errbuf err;
+	struct journal *j = journal_create(inputs, 1, NULL, 0, &err);
+	struct topology t;
+	struct flow f;
+	double one = 1, time_s = 0;
+	uint32_t n;
+
+	(void)state;
+	assert_non_null(j);
+	for (int k = 0; k < POINTS; k++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "p%d", k);
+		assert_int_equal(journal_point(j, name, &err), k);
+	}
+	assert_int_equal(journal_begin(j, &one, &err), 0);
+	for (uint32_t i = 0; i < PASSES; i++)
+		for (uint32_t k = 0; k < POINTS; k++)
+			if (!k || (i + k) % 3)
+				assert_int_equal(journal_add(j, k, time_s += 1e-6, NULL, &err), 0);
+	assert_int_equal(flow_from_journal(&f, j, UINT32_MAX, &err), 0);
+	assert_int_equal(topology_build(&t, &f, &err), 0);
+	assert_true(early_regions(&f, &t, SIZE_MAX, &n) < 64 * f.n_steps);
+	assert_true(n > POINTS / 2);
+	assert_int_equal(early_regions(&f, &t, 1000, &n), 1000);
+	assert_true(n < POINTS / 2);
+	topology_free(&t);
+	flow_free(&f);
+	journal_destroy(j);
 }
 
 struct lag {
@@ -609,6 +664,7 @@ int main(void)
 	    cmocka_unit_test(test_callers_that_branch),
 	    cmocka_unit_test(test_early_returns),
 	    cmocka_unit_test(test_many_callers),
+	    cmocka_unit_test(test_search_is_bounded),
 	    cmocka_unit_test(test_euler),
 	    cmocka_unit_test(test_unknown_variable),
 	    cmocka_unit_test(test_three_values_prove_nothing),
