@@ -127,6 +127,17 @@ my ($after) = $testbed->submit($script, @wait);
 is(scontrol('delete', 'reservationname=later')->{rc}, 0, 'the reservation is deleted');
 time_min_becomes($after, '00:02:00', '... and jobs have a soft end again');
 
+# ---- an array of which nothing was known ----
+
+my ($array) = $testbed->submit("#!/bin/sh\n: an array without a past\nsleep 20\n", '-p', 'slow', '-N1', '-n1', '-t', 10, '--array', '1-6%1');
+is(info_of("${array}_6")->{TimeMin} // '', 'N/A', 'an array without a past has no soft end');
+ok(wait_until(120, sub { (info_of("${array}_6")->{TimeMin} // '') eq '00:02:00' }), '... and its waiting tasks have one when others have ended')
+	or diag info_of("${array}_6")->{JobState}, $testbed->log('precedentd');
+my $sixth = info_of("${array}_6");
+is("$sixth->{JobState} $sixth->{TimeLimit}", 'PENDING 00:10:00', '... while they wait, with the limit of their user');
+like($testbed->run('precedent', 'explain', $array)->{out}, qr/^Now:/m, '... and explain says what is known now');
+$testbed->run('scancel', $array);
+
 # ---- the parameter is taken away ----
 
 reconfigure(sub { s/,$soft// });
