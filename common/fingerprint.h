@@ -5,8 +5,9 @@
  * has the same fingerprint.
  *
  * A script that is handed to a shell (`bash step.sh`, `srun -n 1 bash step.sh`) counts with the files that it names. So
- * does a script below the work directory that the job script runs by its path or sources, and so do scripts within them. If the path of such a script has a name that a
- * workflow tool made up (common/made_up.h), the made-up names within the script do not count.
+ * does a script below the work directory that the job script runs by its path or sources, and so do scripts within them.
+ * If the path of such a script has a name that a workflow tool made up (common/made_up.h), the made-up names within the
+ * script do not count.
  *
  * A job of submitit counts with the functions that its folder has for it. If the folder has more than
  * FINGERPRINT_FILES_MAX, there is no fingerprint.

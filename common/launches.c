@@ -119,6 +119,7 @@ static int hash_value(struct launches *l, const char *dir, const char *value)
 		hash_text(l, 't', rest ? rest : value);
 	} else if (S_ISDIR(st.st_mode)) {
 		hash_text(l, 'd', path);
+		l->n_folders++;
 		launches_name(l, &st);
 	} else {
 		launches_name(l, &st);
@@ -238,7 +239,7 @@ static bool may_be_input(const struct launches *l, const struct script_word *wor
 static int hash_launch(struct launches *l, const struct script_word *words, size_t n)
 {
 	const char *dir = l->w.dirs[words[0].dir];
-	bool multi = false, srun = strcmp(path_base(words[0].text), "srun") == 0;
+	bool multi = false, folder = false, srun = strcmp(path_base(words[0].text), "srun") == 0;
 	if (l->uncertain)
 		return doubt(l, "the command before may change a file", words[0].text);
 	hash_text(l, 'L', l->conditional ? "&&" : ";");
@@ -250,7 +251,7 @@ static int hash_launch(struct launches *l, const struct script_word *words, size
 	l->built = is_launcher(words[0].text);
 	for (size_t i = 0; i < n; i++) {
 		const struct script_word *w = &words[i];
-		size_t n_data = l->n_data;
+		size_t n_data = l->n_data, n_folders = l->n_folders;
 		if (launches_in_time(l) < 0)
 			return -1;
 		if (w->flags & SCRIPT_WORD_OUTPUT) { /* a later launch may read it */
@@ -264,14 +265,18 @@ static int hash_launch(struct launches *l, const struct script_word *words, size
 			return -1;
 		if (!may_be_input(l, words, i))
 			l->n_data = n_data;
+		/* The last word of cp says where to. */
+		folder |= l->n_folders > n_folders && (i + 1 < n || !WORD_LISTED(words[0].text, SYSTEM));
 		if (multi && w->text[0] != '-' && launches_multi_prog(l, dir, w->text) < 0)
 			return -1;
 		multi |= srun && strcmp(w->text, "--multi-prog") == 0;
 	}
 	if (l->n_programs == l->n_before && !WORD_LISTED(words[0].text, SYSTEM))
 		return doubt(l, "its program is not known", words[0].text);
-	/* Ranks of MPI programs write results. Any other command may write a script that the next one runs. */
+	/* Ranks of MPI programs write results. Any other command may write a script that the next one runs, or copy files
+	 * from a folder. */
 	l->moved |= !l->built && !WORD_LISTED(words[0].text, CHANGE_NONE);
+	l->uncertain |= !l->built && folder && strcmp(words[0].text, "rm") != 0 && !WORD_LISTED(words[0].text, CHANGE_NONE);
 	l->limited |= strcmp(words[0].text, "ulimit") == 0 || strcmp(words[0].text, "umask") == 0;
 	l->n_launches++;
 	return 0;

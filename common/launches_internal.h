@@ -55,7 +55,7 @@ struct launches {
 		ino_t ino;
 	} named[LAUNCH_NAMED_MAX];
 	size_t n_named;
-	size_t n_launches, n_programs, n_data;
+	size_t n_launches, n_programs, n_data, n_folders;
 	size_t n_before;    /* n_programs before the current launch */
 	bool modules;	    /* modules were loaded, or the shell is a login shell: PATH is not known */
 	bool built;	    /* the current launch starts nothing but programs that the user named by path, and no interpreter */

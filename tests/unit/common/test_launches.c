@@ -304,6 +304,9 @@ static void test_what_is_not_certain(void **state)
 	    "S=$(date +%s) mpirun ./prog in.dat",
 	    "S=$(date +%s)\tmpirun ./prog in.dat",
 	    "CUDA_VISIBLE_DEVICES=$GIVEN$OTHER\nmpirun ./prog in.dat",
+	    "cp -r sub/ .\nmpirun ./prog in.dat",
+	    "installed -a sub/ .\nmpirun ./prog in.dat",
+	    "srun -n 1 installed -r sub .\nmpirun ./prog in.dat",
 	    "echo done",
 	    "",
 	};
@@ -426,7 +429,8 @@ static void test_commands_before_a_script(void **state)
 	static const char *const same[] = {"bash echo.sh\nmpirun -n 4 ./prog in.dat 5", "date\nbash echo.sh; ./step.sh 5"};
 	static const char *const some[] = {
 	    "mkdir -p new\nbash step.sh 5", "touch new\nulimit -s unlimited\n./step.sh 5", "mpirun ./tool more.dat\nbash step.sh 5",
-	    "cp more.dat in.dat\nmpirun ./prog in.dat", "bash limits.sh",
+	    "cp more.dat in.dat\nmpirun ./prog in.dat", "bash limits.sh", "cp more.dat sub\ncd sub\nmpirun ../prog ../in.dat",
+	    "mkdir -p sub new\nmpirun ./prog in.dat", "rm -rf sub\nmpirun ./prog in.dat", "mpirun ./tool sub\nmpirun ./prog in.dat",
 	};
 	(void)state;
 	put("here", "step.sh", PLAIN_STEP, sizeof(PLAIN_STEP) - 1, 0755);
@@ -506,10 +510,12 @@ static void test_links(void **state)
 {
 	static const char *const none[] = {
 	    "bash link/../step.sh 5", "link/../step.sh 5", "mpirun -n 4 ./prog link/../in.dat 5", "cd link\nmpirun ../prog in.dat",
-	    "cd link\nmpirun prog --in=../in.dat", "mpirun ./tool > alias.sh\nbash step.sh 5", "mpirun ./tool > self/step.sh\n./step.sh 5",
+	    "cd link\nmpirun prog --in=../in.dat", "mpirun ./tool > alias.sh\nbash step.sh 5",
+	    "mpirun ./tool > self/step.sh\n./step.sh 5",
 	    "mpirun ./tool > link/../a\nmpirun ./prog in.dat", "mpirun ./tool | tee alias.sh\n./step.sh 5",
 	};
-	static const char *const same[] = {"cd link/..\nmpirun -n 4 ./prog in.dat 5", "mpirun -n 4 ./prog sub/../in.dat 5", "./sub/../step.sh 5"};
+	static const char *const same[] = {"cd link/..\nmpirun -n 4 ./prog in.dat 5", "mpirun -n 4 ./prog sub/../in.dat 5",
+					     "./sub/../step.sh 5"};
 	(void)state;
 	put("here", "step.sh", PLAIN_STEP, sizeof(PLAIN_STEP) - 1, 0755);
 	assert_int_equal(symlink(in("other/sub"), in("here/link")) | symlink("step.sh", in("here/alias.sh")) |
