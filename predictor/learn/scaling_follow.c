@@ -55,7 +55,7 @@ static bool is_probed(const struct estimate *e)
 	return e->kind == ESTIMATE_SKELETON || e->kind == ESTIMATE_PARTIAL;
 }
 
-/* What probes alone gave: a model must not be fitted to what it told before. 1 found, 0 no probes, -1 fault. */
+/* The probes' part of an estimate: a model must not be fitted to an earlier model. 1 found, 0 no probes, -1 fault. */
 static int probed_get(struct store *s, const char *key, const struct store_estimate *row, struct estimate *out, struct errbuf *errp)
 {
 	struct combine_part part[COMBINE_PARTS];

@@ -257,7 +257,7 @@ static char *fail_second(void *arg, const char *ids, size_t *len, struct errbuf 
 	return NULL;
 }
 
-/* Only runs whose script was found are no longer unscripted: what else the next import need not ask for, the caller knows. */
+/* Only runs whose script was found are no longer unscripted. */
 static void test_unscripted(void **state)
 {
 	struct store *store = must_open(STORE_WRITE);

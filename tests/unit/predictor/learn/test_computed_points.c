@@ -213,7 +213,7 @@ static void test_elsewhere(void **state)
 	assert_true(width[1] > 1.1 * width[0]);
 }
 
-/* The estimates become those of a model over inputs, which differ from what the skeletons gave: with the skeletons' part, or without. */
+/* The estimates become those of a model over inputs, and differ from the skeletons' estimates. probed: the skeletons are part of them. */
 static void estimates_join(bool probed)
 {
 	for (uint32_t job = 1; job <= RUNS; job++) {
@@ -230,7 +230,7 @@ static void estimates_join(bool probed)
 	}
 }
 
-/* A model is fitted to what skeletons gave, not to estimates that a model is part of. */
+/* A model is fitted to the skeletons' part of estimates, not to the part of an earlier model. */
 static void test_elsewhere_joint(void **state)
 {
 	const double same[RUNS] = {2, 2, 2};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Decisions of arrays whose tasks alternate: each submission is decided once, whatever order its tasks have. */
+/* Decisions of arrays whose tasks alternate: each submission is decided once, in any order of its tasks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
