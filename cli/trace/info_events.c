@@ -10,6 +10,7 @@
 #include "cli/ui/util.h"
 #include "common/array.h"
 #include "common/hash_table.h"
+#include "trace/format/in_call.h"
 
 /* What a wildcard receive met; TRACE_NULL: not known. */
 struct met {
@@ -193,6 +194,41 @@ static void print_value(const struct trace_defs *d, const struct sig_walk *w, in
 		printf("%" PRId64, v);
 }
 
+/* What the recorder knows of a call that did not return. A function with two tags has the receive's tag last. */
+static bool is_known_inside(const struct sig_walk *w, bool two_tags)
+{
+	switch (w->kind) {
+	case TK_COMM: case TK_WIN: case TK_FILE: case TK_DST: case TK_SRC: case TK_ROOT:
+		return true;
+	case TK_TAG:
+		return !two_tags || !strcmp(w->name, "rtag");
+	default:
+		return false;
+	}
+}
+
+/* The call in which the rank ended. The trace has no counts, types and matches of it. */
+static void print_params_inside(const struct trace_defs *d, uint32_t sym)
+{
+	const uint16_t fn = d->sigs.sig[sym].fn;
+	const bool two_tags = trace_fn_has_param(fn, TK_DST) && trace_fn_has_param(fn, TK_SRC);
+	struct sig_walk w;
+	const char *sep = "";
+	bool all = true;
+
+	putchar('(');
+	for (sig_walk_begin(&w, d, sym); sig_walk_next(&w);) {
+		if (!is_known_inside(&w, two_tags)) {
+			all = false;
+			continue;
+		}
+		printf("%s%s=", sep, w.name);
+		print_value(d, &w, w.val[0]);
+		sep = ", ";
+	}
+	printf("%s)", all ? "" : *sep ? ", ..." : "...");
+}
+
 static void print_params(const struct trace_defs *d, uint32_t sym, struct matches *m)
 {
 	struct received r = received_of(d, sym);
@@ -230,7 +266,7 @@ int info_print_events(const struct trace *t, const char *path, uint32_t rank)
 	struct symbolizer *sym = symbolizer_create();
 	const struct trace_defs *d;
 	struct trace_event ev;
-	uint64_t at = 0;
+	uint64_t at = 0, left = trace_get_rank(t, rank)->events.length;
 	int rc = 1;
 	char site[256];
 	bool known;
@@ -250,7 +286,10 @@ int info_print_events(const struct trace *t, const char *path, uint32_t rank)
 			printf("- - - ");
 		at += ev.dur_ns;
 		fputs(trace_fn[d->sigs.sig[ev.sym].fn].name, stdout);
-		print_params(d, ev.sym, &m);
+		if (--left == 0 && trace_in_call_is(d, ev.sym, &d->proc.in_call))
+			print_params_inside(d, ev.sym);
+		else
+			print_params(d, ev.sym, &m);
 		printf("  # %s\n", symbolizer_site(sym, d, &d->site[d->sigs.sig[ev.sym].site], site, sizeof(site)));
 	}
 	rc = ferror(stdout) ? 1 : 0;

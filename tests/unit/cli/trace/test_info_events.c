@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* precedent info --events: what stands beside wildcard receives, and how much memory is asked for. */
+/* precedent info --events: wildcard receives, a call that did not return, and how much memory is asked for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +14,7 @@
 
 #include "cli/trace/info_print.h"
 #include "tests/unit/synthetic.h"
+#include "trace/functions.h"
 
 /* Prints the events of rank 0 and frees the trace. The text is valid until the next call. */
 static const char *printed(struct syn *s, struct trace *t)
@@ -117,12 +118,49 @@ static void test_huge_slot(void **state)
 	expect(printed(s, t), "src=MPI_ANY_SOURCE (1), tag=MPI_ANY_TAG (9), count=0, type=MPI_DOUBLE, req=2147483646)");
 }
 
+/* The last call did not return. The trace has the values of an earlier call from the same place, or none. */
+static void test_inside(void **state)
+{
+	struct syn *s = syn_create(2);
+	struct trace_in_call *in = &s->rank[0].defs.proc.in_call;
+	const char *text;
+
+	(void)state;
+	syn_begin(s);
+	for (int i = 0; i < 2; i++)
+		syn_call(s, 0, "MPI_Recv", 1, SYN(ANY, .asrc = 1, .atag = 9, .count = 5));
+	s->rank[0].defs.proc.finalized = 0;
+	*in = (struct trace_in_call){.inside = true, .fn = FN_MPI_Recv, .dst = TRACE_IN_CALL_NONE, ANY, .win = TRACE_NULL,
+				     .file = TRACE_NULL};
+	in->site = s->rank[0].defs.sigs.sig[s->rank[0].defs.sigs.n - 1].site;
+	text = printed(s, syn_open_partial(s));
+	expect(text, "MPI_Recv(comm=0, src=MPI_ANY_SOURCE (1), tag=MPI_ANY_TAG (9), count=5, type=MPI_DOUBLE)");
+	expect(text, "MPI_Recv(comm=0, src=MPI_ANY_SOURCE, tag=MPI_ANY_TAG, ...)");
+}
+
+/* Only the tag of the receive is known. */
+static void test_inside_exchange(void **state)
+{
+	struct syn *s = syn_create(2);
+
+	(void)state;
+	syn_begin(s);
+	syn_call(s, 0, "MPI_Sendrecv", 1, SYN(.dst = 1, .src = 1, .tag = 7, .count = 5));
+	s->rank[0].defs.proc.finalized = 0;
+	s->rank[0].defs.proc.in_call = (struct trace_in_call){
+		.inside = true, .fn = FN_MPI_Sendrecv, .site = s->rank[0].defs.sigs.sig[s->rank[0].defs.sigs.n - 1].site, .dst = 1, .src = 1,
+		.tag = 7, .win = TRACE_NULL, .file = TRACE_NULL};
+	expect(printed(s, syn_open_partial(s)), "MPI_Sendrecv(comm=0, dst=1, src=1, rtag=7, ...)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_completed),
 		cmocka_unit_test(test_freed),
-		cmocka_unit_test(test_huge_slot),
+		cmocka_unit_test(test_inside),
+		cmocka_unit_test(test_inside_exchange),
+		cmocka_unit_test(test_huge_slot), /* the last one, since it limits the memory */
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
