@@ -7,6 +7,7 @@
 #include "model/induce/interpret.h"
 #include "model/induce/learn_impl.h"
 #include "model/induce/rational.h"
+#include "model/induce/replay.h"
 
 #define TIE_BITS 6.0 /* how short a line between two inputs has to be to count */
 #define TIE_RUNS 5	/* runs after which any line counts */
@@ -477,37 +478,53 @@ static uint32_t nodes_by_chance(const struct model *m)
 	return n;
 }
 
-static bool is_better(const struct model *a, const struct model *b)
-{
-	uint32_t chance_a = nodes_by_chance(a), chance_b = nodes_by_chance(b);
-
-	return a->n_unknown != b->n_unknown ? a->n_unknown < b->n_unknown : chance_a < chance_b;
-}
-
 static bool is_open(const struct model *m)
 {
-	return m->n_graphs > 1 && (m->n_unknown || m->random);
+	return m->n_unknown || m->random;
 }
 
-/* What looks like a procedure may be a loop whose ways alternate. While a model with procedures leaves something open,
- * fewer kinds of parts are taken for one. Where that does not help either, there are no procedures. */
-static struct model *learn(const struct journal *j, uint32_t without, bool procedures, struct errbuf *err)
+/* The model that departs from fewer of its own runs, that has fewer nodes that are not known, or fewer by chance. */
+static struct model *better(struct model *a, struct model *b, const struct journal *j, uint32_t without)
+{
+	uint32_t apart_a = replay_count(a, j, without), apart_b = replay_count(b, j, without);
+	uint32_t chance_a = nodes_by_chance(a), chance_b = nodes_by_chance(b);
+	bool first = apart_a != apart_b		      ? apart_a < apart_b
+		     : a->n_unknown != b->n_unknown ? a->n_unknown < b->n_unknown
+						      : chance_a <= chance_b;
+
+	model_destroy(first ? b : a);
+	return first ? a : b;
+}
+
+/* What looks like a procedure may be a loop whose ways alternate. While a model with procedures leaves something open, or
+ * departs from its own runs, fewer kinds of parts are taken for one. Where that does not help either, there are no
+ * procedures. */
+static struct model *ladder(const struct journal *j, uint32_t without, bool procedures, struct errbuf *err)
 {
 	struct model *m = NULL, *other;
 
 	for (int callers = FLOW_EARLY_RETURNS; procedures && callers > FLOW_NO_PROCEDURES; callers--) {
 		m = learn_with(j, without, (enum flow_callers)callers, err);
-		if (!m || !is_open(m))
+		if (!m || m->n_graphs == 1 || (!is_open(m) && !replay_count(m, j, without)))
 			return m;
 		if (callers > FLOW_STRAIGHT)
 			model_destroy(m);
 	}
 	other = learn_with(j, without, FLOW_NO_PROCEDURES, err);
-	if (!m || !other || is_better(other, m)) {
+	if (m && other)
+		return better(m, other, j, without);
+	model_destroy(m);
+	return other;
+}
+
+static struct model *learn(const struct journal *j, uint32_t without, bool procedures, struct errbuf *err)
+{
+	struct model *m = ladder(j, without, procedures, err);
+
+	if (m && replay_mark(m, j, without, err) < 0) {
 		model_destroy(m);
-		return other;
+		return NULL;
 	}
-	model_destroy(other);
 	return m;
 }
 

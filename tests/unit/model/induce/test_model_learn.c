@@ -16,6 +16,7 @@
 #include "model/induce/fit.h"
 #include "model/induce/learn.h"
 #include "model/induce/region.h"
+#include "model/induce/replay.h"
 #include "model/induce/text.h"
 #include "model/induce/value.h"
 
@@ -253,6 +254,53 @@ static void test_search_is_bounded(void **state)
 	topology_free(&t);
 	flow_free(&f);
 	journal_destroy(j);
+}
+
+/* Six runs of the same points. */
+static struct journal *six_runs(const char *points)
+{
+	const char *const inputs[] = {"N"};
+	struct errbuf err;
+	struct journal *j = journal_create(inputs, 1, NULL, 0, &err);
+
+	assert_non_null(j);
+	for (double in = 1; in <= 6; in++) {
+		double time_s = 0;
+
+		assert_int_equal(journal_begin(j, &in, &err), 0);
+		for (const char *p = points; *p; p++) {
+			int32_t point = journal_point(j, (char[]){*p, 0}, &err);
+
+			assert_int_equal(journal_add(j, (uint32_t)point, time_s += 1e-6, NULL, &err), 0);
+		}
+	}
+	return j;
+}
+
+/* The caller decides how often the loop of a procedure goes round, and no variable says so: a part that was taken out
+ * contradicts the runs, and the whole does not. */
+static void test_own_runs(void **state)
+{
+	struct journal *j = six_runs("sabababmababe"), *other = six_runs("sabababmabe");
+	struct errbuf err;
+	struct model *m = model_learn(j, NULL, &err);
+	struct model_result r = {0};
+
+	(void)state;
+	assert_non_null(m);
+	assert_int_equal(replay_count(m, j, UINT32_MAX), 0);
+	assert_int_equal(m->n_unknown, 0);
+	/* A model that departs from runs refuses them. */
+	assert_int_equal(replay_count(m, other, UINT32_MAX), 6);
+	assert_int_equal(replay_count(m, other, 2), 5);
+	assert_int_equal(replay_mark(m, other, UINT32_MAX, &err), 0);
+	assert_int_equal(m->n_unknown, 1);
+	assert_int_equal(replay_count(m, other, UINT32_MAX), 0);
+	assert_int_equal(model_interpret(m, &(double){3}, 1, NULL, NULL, &r, &err), -1);
+	assert_non_null(strstr(err.text, "do not repeat run 1 behind its row"));
+	model_destroy(m);
+	journal_destroy(j);
+	journal_destroy(other);
 }
 
 struct lag {
@@ -665,6 +713,7 @@ int main(void)
 	    cmocka_unit_test(test_early_returns),
 	    cmocka_unit_test(test_many_callers),
 	    cmocka_unit_test(test_search_is_bounded),
+	    cmocka_unit_test(test_own_runs),
 	    cmocka_unit_test(test_euler),
 	    cmocka_unit_test(test_unknown_variable),
 	    cmocka_unit_test(test_three_values_prove_nothing),
