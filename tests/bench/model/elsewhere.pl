@@ -9,6 +9,7 @@
 #   skeleton  The model predicts a trace, and the skeleton of this trace runs elsewhere.
 # A line has the median of the measured runs and half of their range, and the errors of both.
 #
+#   make all programs build/tests/bench/model/experiments
 #   elsewhere.pl [PROGRAM...] [--rounds N] [--dir DIR]
 use strict;
 use warnings;
@@ -87,10 +88,12 @@ sub law {
 	return decode_json($out);
 }
 
+# Nothing if the model computes no points; then the law has nothing to refuse.
 sub points {
 	my ($runs, $beside) = @_;
 	my ($rc, $out) = output('timeout', 120, build() . '/tests/bench/model/experiments', 'points', map { vars($_->{of}) . "=$_->{file}" } @$runs);
-	return $rc ? [] : [map { +{%$_, s => $_->{s} + $beside} } @{decode_json($out)}];
+	print "no points: $out\n" if $rc;
+	return $rc ? undef : [map { +{%$_, s => $_->{s} + $beside} } @{decode_json($out)}];
 }
 
 sub shown {
@@ -111,7 +114,8 @@ sub one {
 	my $beside = median(map { $_->{elapsed_s} - $_->{mpi_s} } @runs);
 	my @there = grep { defined $_->{s} } map { my $s = skeleton($_->{file}); +{of => $_->{of}, s => defined $s ? $s + $beside : undef} } @runs;
 	my @asked = @inputs[3, 4];
-	my $law = law(\@there, points(\@runs, $beside), \@asked);
+	my $points = points(\@runs, $beside);
+	my $law = $points ? law(\@there, $points, \@asked) : [];
 	precedent(qw(model fit), (map { $_->{file} } @runs), (map { my $n = $_; ('--var', "n$n=" . join ',', map { $_->{of}[$n - 1] } @runs) } 1, 2),
 		'-o', "$dir/$name.model");
 	for my $q (0, 1) {
@@ -123,9 +127,10 @@ sub one {
 		my ($true, $answer) = (median(@{$truth[$q]}), $law->[$q]);
 		my @spread = sort { $a <=> $b } @{$truth[$q]};
 		printf "%-8s %-9s %6.2f s +- %2.0f %% | ratio %-18s [%s] | skeleton %s\n", $name, join('x', @{$asked[$q]}), $true,
-			50 * ($spread[-1] - $spread[0]) / $true, shown($answer->{mean}, $true), defined $answer->{lo} ? sprintf('%.2f-%.2f', @$answer{qw(lo hi)}) : '', shown(defined $s ? $s + $beside : undef, $true);
+			50 * ($spread[-1] - $spread[0]) / $true, $points ? shown($answer->{mean}, $true) : 'no points', defined $answer->{lo} ? sprintf('%.2f-%.2f', @$answer{qw(lo hi)}) : '', shown(defined $s ? $s + $beside : undef, $true);
 	}
 }
 
+-x build() . '/tests/bench/model/experiments' or die "make build/tests/bench/model/experiments first\n";
 $| = 1;
 one(@$_) for @programs;
