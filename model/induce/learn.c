@@ -251,9 +251,10 @@ static int again(struct learner *l, uint32_t graph)
 	return rc;
 }
 
+/* Callees first: they are small, and say soonest that something is open. */
 static int transitions_learn(struct learner *l)
 {
-	for (uint32_t k = 0; k < l->n_graphs; k++) {
+	for (uint32_t k = l->n_graphs; k-- > 0 && !l->open;) {
 		struct learn_graph *g = &l->g[k];
 
 		for (uint32_t u = 0; u < g->flow.n_nodes; u++) {
@@ -263,6 +264,8 @@ static int transitions_learn(struct learner *l)
 		}
 		if (again(l, k) < 0)
 			return -1;
+		for (uint32_t u = 0; l->n_graphs > 1 && l->whole && u < g->flow.n_nodes; u++)
+			l->open |= l->m->graph[k].node[u].rest == MODEL_UNKNOWN || model_node_random(&l->m->graph[k].node[u]);
 	}
 	return 0;
 }
@@ -425,6 +428,10 @@ static int learn_all(struct learner *l, enum flow_callers callers)
 			return -1;
 	if (learn_functions(l) < 0 || transitions_learn(l) < 0)
 		return -1;
+	if (l->open) {
+		l->m->n_unknown = 1; /* it is not checked, and not kept */
+		return 0;
+	}
 	for (uint32_t i = 0; i < l->n_graphs; i++) {
 		if (graph_compact(l, i) < 0)
 			return -1;
@@ -446,7 +453,7 @@ static int learn_all(struct learner *l, enum flow_callers callers)
 
 static struct model *learn_with(const struct journal *j, uint32_t without, enum flow_callers callers, struct errbuf *err)
 {
-	struct learner l = {.j = j, .without = without, .m = model_create(), .err = err};
+	struct learner l = {.j = j, .without = without, .m = model_create(), .whole = callers > FLOW_STRAIGHT, .err = err};
 	int rc = -1;
 
 	l.whole_input = calloc(j->n_inputs + 1ull, sizeof(bool));

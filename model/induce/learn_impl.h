@@ -31,6 +31,7 @@ struct learner {
 	bool *whole_input, *whole_var; /* only whole numbers */
 	bool *log_input;	       /* whole, and never below 1 */
 	bool repeat;		       /* no input varies */
+	bool whole, open; /* whole: only a model that leaves nothing open is wanted, and learning ends as soon as this one does */
 	struct errbuf *err;
 };
 

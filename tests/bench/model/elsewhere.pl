@@ -8,8 +8,8 @@
 #             law over inputs scales the points to them, as precedentd does. Its intervals are not widened by the skeletons'.
 #   skeleton  The model predicts a trace, and the skeleton of this trace runs elsewhere.
 # A line has the median of the measured runs and half of their range, and the errors of both.
+# It needs `make all programs build/tests/bench/model/experiments`.
 #
-#   make all programs build/tests/bench/model/experiments
 #   elsewhere.pl [PROGRAM...] [--rounds N] [--dir DIR]
 use strict;
 use warnings;

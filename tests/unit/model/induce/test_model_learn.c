@@ -277,8 +277,8 @@ static struct journal *six_runs(const char *points)
 	return j;
 }
 
-/* The caller decides how often the loop of a procedure goes round, and no variable says so: a part that was taken out
- * contradicts the runs, and the whole does not. */
+/* The caller decides how often the loop of a procedure goes round, and no variable says so. A model with this procedure
+ * contradicts the runs; a model without procedures does not. */
 static void test_own_runs(void **state)
 {
 	struct journal *j = six_runs("sabababmababe"), *other = six_runs("sabababmabe");
