@@ -675,8 +675,8 @@ static double approximate_all(const struct work *w, struct choice *c, double err
 	return error;
 }
 
-/* Whether the column is the variable itself before, and each value that it gets is a value that it had: then the rows are
- * the whole table of a state, and nothing is extrapolated. */
+/* Whether the column is the variable itself before, and each value that it gets is a value that it had. Then the rows are the
+ * whole table of a state, and nothing is extrapolated. */
 static bool is_state(const struct work *w, uint32_t col)
 {
 	const struct fit_sample *s = &w->s;

@@ -19,7 +19,7 @@
 #include "model/induce/topology.h"
 
 #define EXITS_MAX   32 /* candidates for the last node of one entry */
-#define WORK_PER_STEP (2 * EXITS_MAX) /* arcs looked at for early returns: what the calls of two entries' candidates cost */
+#define WORK_PER_STEP (2 * EXITS_MAX) /* arcs looked at for early returns: as many as the candidates of two entries cost */
 #define SEEN_ENOUGH 3  /* calls of each caller that are proof without equal variables */
 
 /* Calls of each caller, and its ways: pairs of a caller and a place of return. */
@@ -70,7 +70,7 @@ static int call_check(const struct flow *f, const struct flow_walk *w, const str
 }
 
 /* Whether any two callers share all places of return or none, and at least two callers share none.
- * n_ways: places of each caller. kin: first caller with the same places, by caller. first: first caller, by place. */
+ * n_ways: the places of each caller. kin, by caller: the first caller with the same places. first, by place: its first caller. */
 static bool ways_are_parted(const struct pairing *p, const struct map *places, uint32_t *n_ways, uint32_t *kin, uint32_t *first)
 {
 	bool parted = false;

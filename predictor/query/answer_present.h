@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is known now of the tasks of an array that wait, as JSON. What was predicted at submission stays beside it. */
+/* The present estimate for the tasks of an array that wait, as JSON. The prediction of their submission stays beside it. */
 #ifndef PRECEDENT_PREDICTOR_QUERY_ANSWER_PRESENT_H
 #define PRECEDENT_PREDICTOR_QUERY_ANSWER_PRESENT_H
 

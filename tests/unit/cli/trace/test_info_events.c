@@ -74,7 +74,7 @@ static void test_completed(void **state)
 	expect(text, "MPI_Isendrecv(comm=0, dst=1, tag=9, count=0, type=MPI_DOUBLE, src=MPI_ANY_SOURCE (1), rtag=9,");
 }
 
-/* A freed receive is not completed. What a later request of its slot met is of that request. */
+/* A freed receive is not completed. A match of a later request in its slot belongs to that request. */
 static void test_freed(void **state)
 {
 	const int64_t slot = 0;
