@@ -33,10 +33,11 @@ static int by_id(const void *a, const void *b)
 }
 
 /*
- * Has the job a limit of its own, or DefaultTime? See limit_is_given in plugin/decide.c. The limit in the comment may be that of a
- * partition. Doubt counts as a no.
+ * Is the job's limit within MaxTime of its partitions? A longer one makes a job wait, and a time_min would start it. given: has
+ * the job a limit of its own, or DefaultTime, too? See cap_fits and limit_is_given in plugin/decide.c. The limit in the comment
+ * may be that of a partition. Doubt counts as a no.
  */
-static int limit_is_given(const struct daemon_env *env, const struct cluster_job *job, struct errbuf *errp)
+static int limit_fits(const struct daemon_env *env, const struct cluster_job *job, bool given, struct errbuf *errp)
 {
 	bool defaults = true, own = true;
 	char name[CONF_NAME_MAX];
@@ -52,27 +53,27 @@ static int limit_is_given(const struct daemon_env *env, const struct cluster_job
 		name[n] = '\0';
 		rc = store_partition_get(env->store, name, &part, errp);
 		if (rc <= 0)
-			return rc;
+			return rc < 0 ? -1 : !given;
+		if (job->limit_min > part.max_min)
+			return 0;
 		defaults = defaults && part.default_min != DURATION_UNSET;
 		own = own && job->limit_min != (part.default_min != DURATION_UNSET ? part.default_min : part.max_min);
 		p += n + (p[n] == ',');
 	}
-	return defaults || own;
+	return !given || defaults || own;
 }
 
 /*
  * May a job that has no plan get one? If its comment has a wish, it had one, and somebody has changed the job since. The comment
  * of a traced job tells the limit that its user named (plugin/decide.c).
  */
-static int may_begin(const struct daemon_env *env, const struct cluster_job *job, struct errbuf *errp)
+static bool may_begin(const struct cluster_job *job)
 {
 	const struct job_comment *c = job->ours;
 
-	if (c->mode < MODE_LIMIT || c->wish_min != DURATION_UNSET || c->limit_min != DURATION_UNSET ||
-	    c->user_limit_min >= DURATION_UNSET || job->limit_min != c->user_limit_min || job->time_min_min || job->het ||
-	    job->deadline || job->barred)
-		return 0;
-	return c->act == ACT_TRACE ? 1 : limit_is_given(env, job, errp);
+	return c->mode >= MODE_LIMIT && c->wish_min == DURATION_UNSET && c->limit_min == DURATION_UNSET &&
+	       c->user_limit_min < DURATION_UNSET && job->limit_min == c->user_limit_min && !job->time_min_min && !job->het &&
+	       !job->deadline && !job->barred;
 }
 
 /* Nobody else has changed the job since it was planned. */
@@ -98,10 +99,14 @@ static int plan_anew(const struct daemon_env *env, const struct cluster_job *job
 	struct store_estimate e;
 	int rc = store_limit_get(env->store, job->job_id, &known, errp);
 	uint32_t old;
+	bool given;
 
 	if (rc > 0)
 		row = known;
-	rc = rc > 0 ? may_go_on(&row, job) : rc < 0 ? -1 : may_begin(env, job, errp);
+	given = rc == 0 && job->ours->act != ACT_TRACE;
+	rc = rc > 0 ? may_go_on(&row, job) : rc < 0 ? -1 : may_begin(job);
+	if (rc > 0)
+		rc = limit_fits(env, job, given, errp);
 	if (rc > 0)
 		rc = store_present(env->store, env->conf, &waits, now, &e, errp);
 	if (rc <= 0)

@@ -8,13 +8,14 @@
 /*
  * The plugin wishes for no job that has a time_min of its user's. Nor need the row say that we set it. A task of an array has the
  * time_min of its array. A slurmctld that was killed may have lost that we took it back. It may also have lost the new plan of a
- * waiting array: then it has lost the new wish in the comment, too, since one request changes both.
+ * waiting array: then it has lost the new wish in the comment, too, since one request changes both. Of a job that starts before
+ * the request comes, slurmctld changes the comment alone. So the row keeps what was set until the new plan is seen.
  */
 bool limit_soft_is_ours(const struct store_limit *row, const struct cluster_job *job)
 {
 	const struct job_comment *c = job->ours;
 
-	return job->time_min_min && (job->time_min_min == row->wish_min ||
+	return job->time_min_min && (job->time_min_min == row->wish_min || (row->soft && job->time_min_min == row->set_min) ||
 				     (c && c->user_limit_min == row->asked_min && c->wish_min == job->time_min_min));
 }
 
@@ -24,18 +25,18 @@ enum limit_soft_act limit_soft_judge(const struct store_limit *row, const struct
 
 	if (job->phase == CLUSTER_ENDED)
 		return LIMIT_SOFT_FORGET;
-	if (ours && (!is_whole || !may_set))
-		return LIMIT_SOFT_CLEAR;
-	/* slurmctld sets no other time_min of a job that runs. */
-	if (ours && (job->time_min_min == row->wish_min || job->phase != CLUSTER_PENDING))
+	/* slurmctld changes the time_min of waiting jobs only, and says nothing. A job that is queued again waits. */
+	if (ours && job->phase != CLUSTER_PENDING)
 		return LIMIT_SOFT_LEAVE;
-	if (ours && row->wish_min >= row->asked_min)
+	if (ours && (!is_whole || !may_set || row->wish_min >= row->asked_min))
 		return LIMIT_SOFT_CLEAR;
+	if (ours && job->time_min_min == row->wish_min)
+		return LIMIT_SOFT_LEAVE;
 	if (!ours && (!is_whole || job->time_min_min || row->seen))
 		return LIMIT_SOFT_FORGET;
 	/* In the path that starts heterogeneous jobs, backfill lowers the limit with the parameter, too. */
-	return may_set && !job->het && !job->deadline && !job->barred && row->wish_min < row->asked_min ? LIMIT_SOFT_SET
-													: LIMIT_SOFT_LEAVE;
+	may_set = may_set && job->phase == CLUSTER_PENDING && !job->het && !job->deadline && !job->barred;
+	return may_set && row->wish_min < row->asked_min ? LIMIT_SOFT_SET : LIMIT_SOFT_LEAVE;
 }
 
 /* time_min_min 0: none. The comment of a job that was planned anew gets the new wish: tasks that start later are known by it. */
@@ -67,7 +68,7 @@ static int soft_set(const struct daemon_env *env, const struct store_limit *row,
 {
 	struct store_limit next = *row;
 
-	next.set_min = row->wish_min;
+	next.set_min = limit_soft_is_ours(row, job) ? job->time_min_min : row->wish_min;
 	next.soft = true;
 	next.seen = false;
 	if (store_limit_put(env->store, &next, errp) < 0)
@@ -90,16 +91,28 @@ static int soft_clear(const struct daemon_env *env, const struct store_limit *ro
 
 	if (time_min_set(env, row, job, 0, &tally->why) < 0)
 		return 0; /* tried again with each look */
-	next.set_min = DURATION_UNSET;
-	next.seen = next.soft = false;
+	next.set_min = job->time_min_min;
+	next.soft = true;
+	next.seen = false;
+	return store_limit_put(env->store, &next, errp);
+}
+
+/* What the job has is noted when it is seen. Returns 0, or -1 if the store failed. */
+static int soft_note(const struct daemon_env *env, const struct store_limit *row, const struct cluster_job *job, struct errbuf *errp)
+{
+	struct store_limit next = *row;
+	bool gone = !job->time_min_min && job->phase == CLUSTER_PENDING;
+
+	if (row->seen || (gone ? !row->soft : job->time_min_min != row->wish_min))
+		return 0;
+	next.set_min = gone ? DURATION_UNSET : row->wish_min;
+	next.soft = next.seen = !gone;
 	return store_limit_put(env->store, &next, errp);
 }
 
 int limit_soft_follow(const struct daemon_env *env, const struct store_limit *row, const struct cluster_job *job, bool may_set,
 		      struct limit_tally *tally, struct errbuf *errp)
 {
-	struct store_limit seen = *row;
-
 	switch (limit_soft_judge(row, job, may_set)) {
 	case LIMIT_SOFT_SET:
 		return soft_set(env, row, job, tally, errp);
@@ -110,9 +123,5 @@ int limit_soft_follow(const struct daemon_env *env, const struct store_limit *ro
 	case LIMIT_SOFT_LEAVE:
 		break;
 	}
-	if (row->seen || !job->time_min_min || job->time_min_min != row->wish_min)
-		return 0;
-	seen.set_min = row->wish_min;
-	seen.soft = seen.seen = true;
-	return store_limit_put(env->store, &seen, errp);
+	return soft_note(env, row, job, errp);
 }

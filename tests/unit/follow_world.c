@@ -140,7 +140,8 @@ static int fake_time_min(void *arg, uint32_t job_id, uint32_t time_min_min, cons
 		return err_set(errp, "Invalid time-min specification");
 	w->n_time_mins++;
 	w->clock_ms += w->limit_ms;
-	j->time_min_min = time_min_min;
+	if (j->phase == CLUSTER_PENDING) /* of another job slurmctld changes the comment alone, and refuses nothing */
+		j->time_min_min = time_min_min;
 	comment_take(job_id, comment);
 	return 0;
 }

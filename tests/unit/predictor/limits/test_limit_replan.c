@@ -303,15 +303,18 @@ static void test_lowered_by_backfill(void **state)
 /* It starts before the new plan is carried out: of a job that runs slurmctld changes no time_min. */
 static void test_last_task_starts(void **state)
 {
+	unsigned requests;
+
 	(void)state;
 	planned_array(100);
 	job_run(waiting());
-	w->refuse_limit = true;
+	requests = w->n_time_mins;
 	looks(3);
-	assert_null(strstr(w->log, "planned time"));
-	w->refuse_limit = false;
-	assert_int_equal(waiting()->time_min_min, 10);
 	w->soft_works = false;
+	looks(3);
+	assert_int_equal(w->n_time_mins, requests);
+	assert_int_equal(waiting()->time_min_min, 10);
+	waiting()->phase = CLUSTER_PENDING; /* queued again */
 	looks(2);
 	assert_int_equal(waiting()->time_min_min, 0);
 	assert_int_equal(w->n_limits, 0);
@@ -330,6 +333,7 @@ static void test_task_between(void **state)
 	assert_int_equal(late->time_min_min, 10);
 	assert_int_equal(row_of(late->job_id).wish_min, 10);
 	w->soft_works = false;
+	late->phase = CLUSTER_PENDING; /* queued again */
 	looks(2);
 	assert_int_equal(late->time_min_min, 0);
 	assert_int_equal(waiting()->time_min_min, 0);
@@ -406,6 +410,18 @@ static void max_time(uint32_t default_min, uint32_t max_min)
 static void limit_of_partition(void)
 {
 	max_time(DURATION_UNSET, 60);
+}
+
+/* The job waits for its limit to be less than the partition allows. With a time_min it would start. */
+static void limit_above_partition(void)
+{
+	max_time(DURATION_UNSET, 30);
+}
+
+static void test_limit_above_partition(void **state)
+{
+	(void)state;
+	refused(ACT_TRACE, MODE_LIMIT, limit_above_partition);
 }
 
 static void test_mode_observe(void **state)
@@ -518,7 +534,8 @@ int main(void)
 		TEST(test_first_array), TEST(test_shorter), TEST(test_longer), TEST(test_as_long_as_the_limit), TEST(test_no_news),
 		TEST(test_little_news), TEST(test_changed_by_user), TEST(test_changed_after_the_wish), TEST(test_killed_before_set),
 		TEST(test_lost_by_slurmctld), TEST(test_lowered_by_backfill), TEST(test_last_task_starts), TEST(test_task_between), TEST(test_requeued),
-		TEST(test_mode_observe), TEST(test_guard_overtime), TEST(test_guard_raise), TEST(test_soft_goes), TEST(test_own_time_min),
+		TEST(test_mode_observe), TEST(test_limit_above_partition), TEST(test_guard_overtime), TEST(test_guard_raise),
+		TEST(test_soft_goes), TEST(test_own_time_min),
 		TEST(test_own_deadline), TEST(test_other_limit), TEST(test_unknown_partition), TEST(test_limit_of_partition),
 		TEST(test_limit_of_the_job), TEST(test_default_time), TEST(test_wish_under_overtime), TEST(test_index_matters),
 	};

@@ -73,14 +73,47 @@ static void test_set(void **state)
 	assert_int_equal(w->counts.cut_short, 0);
 }
 
-static void test_set_while_it_runs(void **state)
+/* slurmctld changes the time_min of waiting jobs only: a job that runs is asked for nothing until it is queued again. */
+static void test_running_is_left(void **state)
 {
-	struct cluster_job *j = wish_job(30);
+	struct cluster_job *j = wish_job(30), *late;
 
 	(void)state;
-	job_run(j);
 	looks(2);
 	assert_int_equal(j->time_min_min, 10);
+	late = wish_job(31);
+	job_run(j);
+	job_run(late);
+	w->soft_works = false;
+	looks(3);
+	w->soft_works = true;
+	looks(3);
+	assert_int_equal(w->n_time_mins, 1);
+	assert_int_equal(late->time_min_min, 0);
+	w->soft_works = false;
+	j->phase = CLUSTER_PENDING;
+	looks(3);
+	assert_int_equal(w->n_time_mins, 2);
+	assert_int_equal(j->time_min_min, 0);
+}
+
+/* It started between a look and the request: the comment has the new wish, and time_min is of the plan before. */
+static void test_started_in_between(void **state)
+{
+	struct cluster_job *j = wish_job(30);
+	struct store_limit row;
+
+	(void)state;
+	looks(3);
+	row = row_of(30);
+	row.wish_min = 5;
+	row.seen = false;
+	assert_true(limit_soft_is_ours(&row, j));
+	job_run(j);
+	assert_int_equal(limit_soft_judge(&row, j, true), LIMIT_SOFT_LEAVE);
+	j->phase = CLUSTER_PENDING;
+	assert_int_equal(limit_soft_judge(&row, j, false), LIMIT_SOFT_CLEAR);
+	assert_int_equal(limit_soft_judge(&row, j, true), LIMIT_SOFT_SET);
 }
 
 /* A burst of jobs takes a share of the time. A time_min that is set already is taken back at once. */
@@ -355,7 +388,8 @@ static int soft_setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_set), TEST(test_set_while_it_runs), TEST(test_burst), TEST(test_parameter_goes), TEST(test_take_back_lost),
+		TEST(test_set), TEST(test_running_is_left), TEST(test_started_in_between), TEST(test_burst),
+		TEST(test_parameter_goes), TEST(test_take_back_lost),
 		TEST(test_task_of_array), TEST(test_reservation),
 		TEST(test_user_changes_limit), TEST(test_limit_changed_past_the_plugin), TEST(test_time_min_changed), TEST(test_lowered_by_backfill),
 		TEST(test_untouched), TEST(test_refused), TEST(test_guard_changes), TEST(test_auto), TEST(test_where_it_works),
