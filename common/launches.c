@@ -239,7 +239,7 @@ static bool may_be_input(const struct launches *l, const struct script_word *wor
 static int hash_launch(struct launches *l, const struct script_word *words, size_t n)
 {
 	const char *dir = l->w.dirs[words[0].dir];
-	bool multi = false, folder = false, srun = strcmp(path_base(words[0].text), "srun") == 0;
+	bool multi = false, folder = false, onto = false, srun = strcmp(path_base(words[0].text), "srun") == 0;
 	if (l->uncertain)
 		return doubt(l, "the command before may change a file", words[0].text);
 	hash_text(l, 'L', l->conditional ? "&&" : ";");
@@ -265,8 +265,9 @@ static int hash_launch(struct launches *l, const struct script_word *words, size
 			return -1;
 		if (!may_be_input(l, words, i))
 			l->n_data = n_data;
-		/* The last word of cp says where to. */
-		folder |= l->n_folders > n_folders && (i + 1 < n || !WORD_LISTED(words[0].text, SYSTEM));
+		/* The last word of cp says where to, unless an option does (-t). */
+		onto |= w->text[0] == '-' && strchr(w->text, 't');
+		folder |= l->n_folders > n_folders && (i + 1 < n || onto || !WORD_LISTED(words[0].text, SYSTEM));
 		if (multi && w->text[0] != '-' && launches_multi_prog(l, dir, w->text) < 0)
 			return -1;
 		multi |= srun && strcmp(w->text, "--multi-prog") == 0;

@@ -191,8 +191,10 @@ bool launches_is_named(const struct launches *l, const struct stat *st)
 bool launches_is_built(const char *path)
 {
 	static const char *const dirs[] = {"/bin", "/sbin", "/usr"};
-	static const char *const interpreters[] = {"R", "busybox", "git", "java", "julia", "lua", "make", "node", "octave",
-						   "perl", "php", "python", "rsync", "ruby", "tar", "tclsh", "toybox"};
+	/* Interpreters, and what copies or unpacks files. */
+	static const char *const known[] = {"R",	"busybox", "bsdtar", "cp",   "dd",  "git",    "gtar",	"install", "java", "julia",
+					    "ln",	"lua",	   "make",   "mv",   "node", "octave", "perl",	"php",	   "python", "rsync",
+					    "ruby", "tar",	   "tclsh",  "toybox", "unzip"};
 	char real[PATH_MAX];
 	const char *name = real;
 	if (!realpath(path, real))
@@ -202,9 +204,9 @@ bool launches_is_built(const char *path)
 		if (launches_below(dirs[i], real) && !launches_below("/usr/local", real))
 			return false;
 	/* python3.11 */
-	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++) {
-		size_t n = strlen(interpreters[i]);
-		if (strncmp(name, interpreters[i], n) == 0 && !name[n + strspn(name + n, "0123456789.-")])
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		size_t n = strlen(known[i]);
+		if (strncmp(name, known[i], n) == 0 && !name[n + strspn(name + n, "0123456789.-")])
 			return false;
 	}
 	return true;

@@ -305,6 +305,8 @@ static void test_what_is_not_certain(void **state)
 	    "S=$(date +%s)\tmpirun ./prog in.dat",
 	    "CUDA_VISIBLE_DEVICES=$GIVEN$OTHER\nmpirun ./prog in.dat",
 	    "cp -r sub/ .\nmpirun ./prog in.dat",
+	    "cp -rt. sub/.\nmpirun ./prog in.dat",
+	    "cp -r --target-directory=. sub\nmpirun ./prog in.dat",
 	    "installed -a sub/ .\nmpirun ./prog in.dat",
 	    "srun -n 1 installed -r sub .\nmpirun ./prog in.dat",
 	    "echo done",
