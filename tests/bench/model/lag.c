@@ -118,7 +118,7 @@ static int direct_learn(struct direct *d, struct errbuf *err)
 	double(*in)[LAG_INPUTS] = calloc(DIRECT_RUNS, sizeof(*in));
 	double *value = calloc((LAG_INPUTS + 3) * (size_t)DIRECT_RUNS, sizeof(double)), *y = value, *col[LAG_INPUTS + 2];
 	uint32_t group[DIRECT_RUNS], feature[LAG_INPUTS + 2];
-	struct fit_table t = {DIRECT_RUNS, LAG_INPUTS + 2, col, feature, group};
+	struct fit_table t = {DIRECT_RUNS, LAG_INPUTS + 2, col, feature, group, NULL};
 	int rc = -1;
 
 	direct_features(d);
