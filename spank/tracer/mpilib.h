@@ -13,6 +13,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* In Open MPI, MPI_COMM_WORLD, MPI_INT ... are addresses of objects in the library. They are looked up by name
  * here. */
@@ -49,11 +50,11 @@ const char *mpilib_passing(void);
 	X(Type_size) X(Type_free) X(Op_commutative) X(Query_thread) \
 	X(Get_library_version) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) \
 	X(Dist_graph_neighbors_count) X(Send) X(Recv) X(Sendrecv) X(Iprobe) X(Gather) X(Bcast) X(Barrier) X(Win_get_attr) \
-	X(Win_get_group) X(File_get_amode) X(File_get_group) X(File_f2c) X(Test_cancelled) X(Status_f2c)
+	X(Win_get_group) X(File_get_amode) X(File_get_group) X(File_f2c) X(Test_cancelled)
 
-/* Conversions between handles of C and Fortran. In MPICH both are integers, and these are macros. */
+/* Conversions between handles of C and Fortran. In MPICH both are integers, and these are macros. Its statuses are alike, too. */
 #define MPILIB_CONVERSIONS(X) \
-	X(Comm_f2c) X(Type_f2c) X(Op_f2c) X(Group_f2c) X(Win_f2c) X(Request_f2c) X(Request_c2f)
+	X(Comm_f2c) X(Type_f2c) X(Op_f2c) X(Group_f2c) X(Win_f2c) X(Request_f2c) X(Request_c2f) X(Status_f2c)
 #ifdef MPICH_VERSION
 #define MPILIB_CONVERT(name, to, from) static inline to mpilib_##name(from h) { return (to)h; }
 MPILIB_CONVERT(Comm_f2c, MPI_Comm, MPI_Fint)
@@ -63,6 +64,11 @@ MPILIB_CONVERT(Group_f2c, MPI_Group, MPI_Fint)
 MPILIB_CONVERT(Win_f2c, MPI_Win, MPI_Fint)
 MPILIB_CONVERT(Request_f2c, MPI_Request, MPI_Fint)
 MPILIB_CONVERT(Request_c2f, MPI_Fint, MPI_Request)
+static inline int mpilib_Status_f2c(const MPI_Fint *f, MPI_Status *c)
+{
+	memcpy(c, f, sizeof(*c));
+	return MPI_SUCCESS;
+}
 #define MPILIB_CONVERSION(name) mpilib_##name
 #else
 #define MPILIB_CONVERSION(name) PMPI_##name
