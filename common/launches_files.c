@@ -191,7 +191,7 @@ bool launches_is_named(const struct launches *l, const struct stat *st)
 bool launches_is_built(const char *path)
 {
 	static const char *const dirs[] = {"/bin", "/sbin", "/usr"};
-	/* Interpreters, and what copies or unpacks files. */
+	/* These programs run scripts, or copy or unpack files. */
 	static const char *const known[] = {"R",	"busybox", "bsdtar", "cp",   "dd",  "git",    "gtar",	"install", "java", "julia",
 					    "ln",	"lua",	   "make",   "mv",   "node", "octave", "perl",	"php",	   "python", "rsync",
 					    "ruby", "tar",	   "tclsh",  "toybox", "unzip"};

@@ -69,8 +69,13 @@ static int call_check(const struct flow *f, const struct flow_walk *w, const str
 	return pairing_note(p, caller, back);
 }
 
-/* Whether any two callers share all places of return or none, and at least two callers share none.
- * n_ways: the places of each caller. kin, by caller: the first caller with the same places. first, by place: its first caller. */
+/*
+ * Whether any two callers share all places of return or none, and at least two callers share none.
+ *
+ * n_ways   the places of each caller
+ * kin      by caller: the first caller with the same places
+ * first    by place: its first caller
+ */
 static bool ways_are_parted(const struct pairing *p, const struct map *places, uint32_t *n_ways, uint32_t *kin, uint32_t *first)
 {
 	bool parted = false;

@@ -52,7 +52,7 @@ const char *mpilib_passing(void);
 	X(Dist_graph_neighbors_count) X(Send) X(Recv) X(Sendrecv) X(Iprobe) X(Gather) X(Bcast) X(Barrier) X(Win_get_attr) \
 	X(Win_get_group) X(File_get_amode) X(File_get_group) X(File_f2c) X(Test_cancelled)
 
-/* Conversions between handles of C and Fortran. In MPICH both are integers, and these are macros. Its statuses are alike, too. */
+/* Conversions between handles of C and Fortran. In MPICH both are integers, and these are macros. Its statuses are alike. */
 #define MPILIB_CONVERSIONS(X) \
 	X(Comm_f2c) X(Type_f2c) X(Op_f2c) X(Group_f2c) X(Win_f2c) X(Request_f2c) X(Request_c2f) X(Status_f2c)
 #ifdef MPICH_VERSION
