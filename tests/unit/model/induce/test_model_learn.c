@@ -328,7 +328,7 @@ static double lag_direct(const double (*at)[IN], size_t n_at)
 	double col[3][60], y[60], *cols[3] = {col[0], col[1], col[2]}, worst = 0;
 	uint32_t group[60];
 	const uint32_t feature[3] = {0, 1, 2};
-	const struct fit_table table = {60, 3, cols, feature, group};
+	const struct fit_table table = {60, 3, cols, feature, group, NULL};
 	struct model_feature features[3] = {{MODEL_INPUT, 0, 0}, {MODEL_INPUT, 1, 0}, {MODEL_INPUT, 2, 0}};
 	struct model_graph g = {.n_features = 3, .feature = features};
 	struct fit_quality q;
