@@ -137,13 +137,15 @@ subtest 'a traced job is probed on every candidate' => sub {
 
 subtest 'a workflow tool writes other names and orders into each script' => sub {
 	my ($trace, $mark) = ('first run of this job: it is traced', 'the first run of this job is being traced');
+	my @jobs; # none is ended before the last is submitted: a job is traced anew where the traced one has ended
 	for (['oaacgy3n', "'time' 'code'", $trace], ['exq_yi4w', "'code' 'time'", $mark], ['exq_yi4w', "'code' 'size'", $trace]) {
 		my ($name, $set, $expected) = @$_;
 		my $work = "cd '$dir' && srun true --wait-for '$dir/.flow/tmp.$name' --rerun-on $set && touch '$dir/.flow/tmp.$name/1.done'";
 		my ($job, undef, $said) = $testbed->submit("#!/bin/sh\n$work\n", '-N2', '-n2', '-H');
 		like($said, qr/$expected/, "$name, $set");
-		$testbed->run({as => 'root'}, 'scancel', $job);
+		push @jobs, $job;
 	}
+	$testbed->run({as => 'root'}, 'scancel', @jobs);
 };
 
 subtest 'a predicted job is compared with its prediction' => sub {
