@@ -287,16 +287,16 @@ static bool cap_fits(const struct deciding *d)
 	return true;
 }
 
-/* Decide the limit that precedentd sets later (predictor/limits). At submission the job's limit stays. */
-static void wish_limit(struct deciding *d)
+void decide_wish_limit(struct deciding *d, double need_s)
 {
 	uint32_t want;
 
-	if (d->out->mode < MODE_LIMIT || d->cap_min == DURATION_UNSET || !(d->limit_hi_s > 0))
+	/* Without the daemon, no process would set the limit. */
+	if (d->out->mode < MODE_LIMIT || !daemon_alive(d) || d->cap_min == DURATION_UNSET || !(need_s > 0))
 		return;
 	if (decide_guard(d) == GUARD_SOFT && !soft_has_effect(d))
 		return;
-	want = decide_limit_short(d, d->limit_hi_s, d->cap_min, overtime_here(d));
+	want = decide_limit_short(d, need_s, d->cap_min, overtime_here(d));
 	if (want < d->cap_min && cap_fits(d)) {
 		d->out->wish.limit_min = want;
 		d->out->lowers = decide_guard(d) != GUARD_SOFT;
@@ -353,9 +353,7 @@ static int predict_run(struct deciding *d, bool named)
 		keep_partitions(d);
 	decide_find_cap(d);
 	d->out->wish.asked_min = d->cap_min;
-	/* Without the daemon, no process would set the limit. */
-	if (alive)
-		wish_limit(d);
+	decide_wish_limit(d, d->limit_hi_s);
 	d->out->act = d->primary ? ACT_PREDICT : ACT_OBSERVE;
 	if (d->primary) {
 		snprintf(c->candidate, sizeof(c->candidate), "%s", d->primary->e->candidate);

@@ -96,6 +96,8 @@ void decide_partition_cap(const struct deciding *d, const char *name, uint32_t *
 /* Set cap_min: the user's limit, or else the least default of the partitions where the job may run. Unknown if
  * one of these is unknown. */
 void decide_find_cap(struct deciding *d);
+/* Decide the limit that precedentd sets later (predictor/limits): enough for need_s. At submission the job's limit stays. */
+void decide_wish_limit(struct deciding *d, double need_s);
 uint32_t decide_limit_wanted(const struct deciding *d, double hi_s);
 enum limit_guard decide_guard(const struct deciding *d);
 /* The shortened limit of a job with this upper bound; asked_min if the limit may not be shortened. overtime_min: the least
@@ -136,7 +138,10 @@ bool decide_is_fresh(struct deciding *d);
 
 /* ---- decide_similar.c ---- */
 
-/* Write down the job's groups of similar runs. If no estimate of the job is known, tell what such runs took. */
+/*
+ * Write down the job's groups of similar runs. If no estimate of the job is known, tell what such runs took. Under LimitGuard = soft
+ * the scheduler plans with their median: the user's limit stays, so a plan that is too short ends no job.
+ */
 void decide_similar(struct deciding *d);
 
 /* ---- decide_say.c ---- */

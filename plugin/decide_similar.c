@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Estimates from similar runs (predictor/estimate/ladder.h), for jobs without a prediction. Such an estimate is told
- * and changes nothing: no limit, no place, no trace. The job's groups are written into its comment, so that its end
- * is learned from. A fault of the store here is no fault of the decision.
+ * Estimates from similar runs (predictor/estimate/ladder.h), for jobs without a prediction. Such an estimate is told.
+ * It changes no limit, no place and no trace; the scheduler may plan with it. The job's groups are written into its
+ * comment, so that its end is learned from. A fault of the store here is no fault of the decision.
  */
 #include <stdio.h>
 #include <string.h>
@@ -43,6 +43,8 @@ static void say_similar(struct deciding *d, const struct ladder_estimate *e)
 		decide_say(out, ", %.0f %% failed at once", 100 * e->early_share);
 	if (e->limit_share >= TELL_MODE)
 		decide_say(out, ", %.0f %% were ended before", 100 * e->limit_share);
+	if (out->wish.limit_min != DURATION_UNSET)
+		decide_say_limit(d);
 	decide_say_opt_out(out);
 }
 
@@ -69,6 +71,17 @@ static bool groups_find(const struct deciding *d, struct group_ids *ids)
 	return true;
 }
 
+/* Where a limit would be shortened, the interval is too wide. */
+static void plan_similar(struct deciding *d, const struct ladder_estimate *e)
+{
+	if (decide_guard(d) != GUARD_SOFT)
+		return;
+	decide_find_cap(d);
+	decide_wish_limit(d, e->mean_s);
+	if (d->out->wish.limit_min != DURATION_UNSET)
+		d->out->wish.asked_min = d->cap_min;
+}
+
 /* Write the estimate from the groups, if nothing else is known. */
 static void similar_estimate(struct deciding *d, const struct group_ids *ids)
 {
@@ -85,8 +98,10 @@ static void similar_estimate(struct deciding *d, const struct group_ids *ids)
 		return;
 	snprintf(c->similar, sizeof(c->similar), "%s/%.0f/%.0f/%.0f", ladder_rung_name(e.rung), e.mean_s, e.lo_s,
 		 e.hi_s);
-	if (d->in->script)
-		say_similar(d, &e);
+	if (!d->in->script)
+		return;
+	plan_similar(d, &e);
+	say_similar(d, &e);
 }
 
 static void add_part(struct job_comment *c, const char *name, uint32_t n)

@@ -510,15 +510,20 @@ static void explain_rules(const char *kept)
 	puts(".");
 }
 
-static void explain_limit(const json_t *job, const json_t *rules, const char *kept)
+static void explain_limit(const json_t *answer)
 {
+	const json_t *job = json_object_get(answer, "job"), *rules = json_object_get(answer, "rules"), *plan = json_object_get(answer, "plan_min");
 	char asked[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX], least[DURATION_TEXT_MAX], hi[DURATION_TEXT_MAX];
 	const json_t *pred = json_object_get(job, "predicted");
+	const char *kept = jstr(answer, "limit_rules");
 
 	minutes_text(json_object_get(job, "user_limit_min"), asked, sizeof(asked));
 	minutes_text(json_object_get(job, "limit_min"), limit, sizeof(limit));
 	if (!pred || json_is_null(json_object_get(job, "limit_min"))) {
 		printf("Limit:     left as it was asked for (%s), mode %s.\n", asked, jstr(job, "mode"));
+		minutes_text(plan, limit, sizeof(limit));
+		if (plan)
+			printf("           Slurm plans with %s: the job's TimeMin.\n", limit);
 		if (*kept && strcmp(jstr(job, "mode"), "observe"))
 			explain_rules(kept);
 		return;
@@ -602,7 +607,7 @@ int query_print_explain(json_t *answer)
 	explain_drift(json_object_get(answer, "drift"), jnum(answer, "now"));
 	explain_model_drift(json_object_get(answer, "drift_model"), jnum(answer, "now"));
 	explain_place(json_object_get(job, "weighed"));
-	explain_limit(job, json_object_get(answer, "rules"), jstr(answer, "limit_rules"));
+	explain_limit(answer);
 	explain_warning(job);
 	explain_beside(json_object_get(answer, "baselines"));
 	explain_outcome(job);

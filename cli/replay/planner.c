@@ -72,7 +72,7 @@ struct planner {
 
 static bool is_ours(enum plan_by by)
 {
-	return by == PLAN_SIMILAR || by == PLAN_PRECEDENT || by == PLAN_BOTH;
+	return by == PLAN_SIMILAR || by == PLAN_PRECEDENT;
 }
 
 /* ---- life ---- */
@@ -481,6 +481,15 @@ static int submission_decide(struct planner *p, size_t job, int64_t now, struct 
 	return 0;
 }
 
+/*
+ * Is the job planned by similar runs? The decision does that for jobs with a script. Of some jobs the accounting tells no program, so
+ * that they have no script here; on the cluster they would have one.
+ */
+static bool by_similar(const struct planner *p, size_t job)
+{
+	return p->conf.by == PLAN_SIMILAR || (!*p->conf.stream->about[job].program && conf_guard(p->conf.conf, true) == GUARD_SOFT);
+}
+
 static void plan_precedent(struct planner *p, size_t job, int64_t now, struct sim_plan *plan)
 {
 	uint32_t asked = sim_job_of(p, job)->request_min, wish;
@@ -500,10 +509,10 @@ static void plan_precedent(struct planner *p, size_t job, int64_t now, struct si
 	}
 	*c = p->decided.comment;
 	wish = p->decided.wish.limit_min;
-	if (p->conf.by != PLAN_SIMILAR && wish < asked)
-		plan->limit_s = (int64_t)wish * 60;
-	else if (p->conf.by != PLAN_PRECEDENT && p->estimate[job].source >= SOURCE_SIMILAR && p->estimate[job].source != SOURCE_NONE)
+	if (by_similar(p, job) && p->estimate[job].source != SOURCE_NONE)
 		plan_limit(p, job, p->estimate[job].mean_s, plan);
+	else if (!by_similar(p, job) && wish < asked)
+		plan->limit_s = (int64_t)wish * 60;
 	if (plan->limit_s < (int64_t)asked * 60)
 		c->limit_min = (uint32_t)(plan->limit_s / 60);
 }

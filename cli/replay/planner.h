@@ -16,9 +16,8 @@
 enum plan_by {
 	PLAN_REQUEST,
 	PLAN_LAST_TWO,	/* the mean of the user's last two runs (Tsafrir, Etsion and Feitelson, IEEE TPDS 18, 2007) */
-	PLAN_SIMILAR,	/* similar runs alone; Precedent tells them and sets no limit by them */
-	PLAN_PRECEDENT, /* the limits that Precedent sets */
-	PLAN_BOTH,	/* these, and similar runs for jobs without such a limit */
+	PLAN_SIMILAR,	/* similar runs alone */
+	PLAN_PRECEDENT, /* as Precedent plans */
 	PLAN_PERFECT,	/* the run time to the second */
 	PLAN_WAYS
 };

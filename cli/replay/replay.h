@@ -37,7 +37,7 @@ struct replay {
 	double seconds;		    /* what all of it took */
 };
 
-const char *plan_name(enum plan_by by);	    /* for machines: request, last-two, similar, precedent, both, perfect */
+const char *plan_name(enum plan_by by);	    /* for machines: request, last-two, similar, precedent, perfect */
 const char *plan_title(enum plan_by by);    /* for people */
 const char *source_name(enum plan_source source); /* runs, model, similar-command, ..., none */
 const char *source_title(enum plan_source source);

@@ -18,8 +18,7 @@ static const char *const plans[PLAN_WAYS][2] = {
 	[PLAN_REQUEST] = {"request", "the users' requests"},
 	[PLAN_LAST_TWO] = {"last-two", "last two runs of the user"},
 	[PLAN_SIMILAR] = {"similar", "similar runs"},
-	[PLAN_PRECEDENT] = {"precedent", "Precedent, as it sets limits"},
-	[PLAN_BOTH] = {"both", "Precedent, else similar runs"},
+	[PLAN_PRECEDENT] = {"precedent", "Precedent"},
 	[PLAN_PERFECT] = {"perfect", "perfect knowledge"},
 };
 static const char *const sources[SOURCES][2] = {
@@ -218,7 +217,7 @@ out:
 /* ---- all ways ---- */
 
 /* Slow ways start first, so that no processor is idle while the last way runs. */
-static const enum plan_by order[PLAN_WAYS] = {PLAN_PRECEDENT, PLAN_BOTH, PLAN_SIMILAR, PLAN_LAST_TWO, PLAN_REQUEST, PLAN_PERFECT};
+static const enum plan_by order[PLAN_WAYS] = {PLAN_PRECEDENT, PLAN_SIMILAR, PLAN_LAST_TWO, PLAN_REQUEST, PLAN_PERFECT};
 
 /* Each way runs in a process of its own. They share this memory, and each writes its own entries. */
 struct ways {

@@ -74,7 +74,8 @@ static bool has_time(const struct cluster_job *job, uint32_t limit_min, uint32_t
 
 bool limit_lower_is_due(const struct cluster_job *job, const struct job_comment *c, uint32_t poll_interval_s, int64_t now)
 {
-	if (c->wish_min == DURATION_UNSET || c->wish_min == DURATION_UNLIMITED || c->limit_min != DURATION_UNSET ||
+	/* A plan by similar runs (plugin/decide_similar.c) shortens no limit. */
+	if (c->act != ACT_PREDICT || c->wish_min == DURATION_UNSET || c->wish_min == DURATION_UNLIMITED || c->limit_min != DURATION_UNSET ||
 	    c->user_limit_min == DURATION_UNSET || c->wish_min >= c->user_limit_min || job->limit_min != c->user_limit_min ||
 	    job->time_min_min > c->wish_min)
 		return false;

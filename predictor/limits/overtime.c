@@ -27,9 +27,10 @@ static bool comment_is_whole(const struct cluster_job *job, const struct store_l
 	return job->ours && job->ours->wish_min == row->wish_min && job->ours->user_limit_min == row->asked_min;
 }
 
+/* A plan by similar runs (plugin/decide_similar.c) shortens no limit. */
 static bool may_be_short(const struct cluster_job *job, const struct store_limit *row)
 {
-	return comment_is_whole(job, row) && !job->het && !job->barred && !job->time_min_min && !job->deadline;
+	return comment_is_whole(job, row) && job->ours->act == ACT_PREDICT && !job->het && !job->barred && !job->time_min_min && !job->deadline;
 }
 
 /* Tasks of an array that wait share one job record. */

@@ -24,7 +24,7 @@ GetOptions(\%o, 'seeds=i', 'nodes=s', 'loads=s', 'policies=s', 'guard=s', 'jobs=
 	$o{'at-once'} > 0 or die "usage: see the head of $0\n";
 my $build = $ENV{PRECEDENT_BUILD} // 'build';
 my $dir = $o{keep} // tempdir(CLEANUP => 1);
-my @ways = qw(last-two similar precedent both perfect);
+my @ways = qw(last-two similar precedent perfect);
 # Student's t, two-sided 95 %, by degrees of freedom; beyond 30 the normal distribution is near enough.
 my @t = (0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101,
 	2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042);

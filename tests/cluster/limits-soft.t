@@ -58,12 +58,20 @@ $testbed->daemon('start');
 ok(wait_until(20, sub { precedent('jobs')->{rc} == 0 }), 'precedentd answers');
 ok(wait_until(20, sub { ($testbed->submit({as => $testbed->other_user}, "#!/bin/sh\n:\n"))[2] =~ /it is traced/ }),
 	'and the plugin sees it');
+my ($array) = $testbed->submit("#!/bin/sh\n: an array without a past\nsleep 20\n", '-p', 'slow', '-N1', '-n1', '-t', 10, '--array', '1-6%1');
+is(info_of("${array}_6")->{TimeMin} // '', 'N/A', 'where the user has no past, an array has no soft end');
 for my $run (1, 2) {
 	my ($job) = $testbed->submit($script, '-N1', '-n1', '-t', 20);
 	is($testbed->wait_job($job, 60)->{state}, 'COMPLETED', "run $run of the program");
 }
 ok(wait_until(60, sub { ($testbed->submit($script, '-N1', '-n1', '-t', 20, '--hold'))[2] =~ /Slurm plans with 00:02:00, your limit of 00:20:00 stays/ }),
 	'it is predicted, and its limit stays') or diag $testbed->log('precedentd');
+ok(wait_until(120, sub { (info_of("${array}_6")->{TimeMin} // '') eq '00:02:00' }), 'waiting tasks of the array have a soft end when others have ended')
+	or diag info_of("${array}_6")->{JobState}, $testbed->log('precedentd');
+my $sixth = info_of("${array}_6");
+is("$sixth->{JobState} $sixth->{TimeLimit}", 'PENDING 00:10:00', '... while they wait, with the limit of their user');
+like($testbed->run('precedent', 'explain', $array)->{out}, qr/^Now:.*^ +Slurm plans with 00:02:00: the job's TimeMin/ms, '... and explain says what is known now');
+$testbed->run('scancel', $array);
 
 # ---- since 25.05 select/cons_tres too takes a running job to end at its soft end ----
 
@@ -102,6 +110,10 @@ my ($signal) = $testbed->submit($script, @wait, '--signal=B:USR1@60');
 my ($het) = $testbed->submit("#!/bin/sh\n#SBATCH --hold\n#SBATCH -p fast -n1 -t 10\n#SBATCH hetjob\n#SBATCH -p fast -n1 -t 10\n"
 	. ($script =~ s/^#!.*\n//r));
 time_min_becomes($signal, '00:02:00', 'a job with --signal too: it is told before its own end');
+my ($first) = $testbed->submit("#!/bin/sh\nsrun true\n: never ran before\n", @wait);
+time_min_becomes($first, '00:02:00', 'a job that never ran is planned by similar runs of its user');
+like(info_of($first)->{AdminComment}, qr/ act=trace .* similar=/, '... and is traced') or diag info_of($first)->{AdminComment};
+like($testbed->run('precedent', 'explain', $first)->{out}, qr/^Similar:.*^ +Slurm plans with 00:02:00: the job's TimeMin/ms, '... and explain says so');
 is(info_of($own)->{TimeMin}, '00:05:00', '--time-min stays the user\'s');
 is(info_of($deadline)->{TimeMin}, 'N/A', 'a job with --deadline is not touched');
 is(info_of($het)->{TimeMin}, 'N/A', 'nor a heterogeneous job') if $het;
@@ -126,17 +138,6 @@ time_min_becomes($before, 'N/A', '... and takes its soft end');
 my ($after) = $testbed->submit($script, @wait);
 is(scontrol('delete', 'reservationname=later')->{rc}, 0, 'the reservation is deleted');
 time_min_becomes($after, '00:02:00', '... and jobs have a soft end again');
-
-# ---- an array of which nothing was known ----
-
-my ($array) = $testbed->submit("#!/bin/sh\n: an array without a past\nsleep 20\n", '-p', 'slow', '-N1', '-n1', '-t', 10, '--array', '1-6%1');
-is(info_of("${array}_6")->{TimeMin} // '', 'N/A', 'an array without a past has no soft end');
-ok(wait_until(120, sub { (info_of("${array}_6")->{TimeMin} // '') eq '00:02:00' }), '... and its waiting tasks have one when others have ended')
-	or diag info_of("${array}_6")->{JobState}, $testbed->log('precedentd');
-my $sixth = info_of("${array}_6");
-is("$sixth->{JobState} $sixth->{TimeLimit}", 'PENDING 00:10:00', '... while they wait, with the limit of their user');
-like($testbed->run('precedent', 'explain', $array)->{out}, qr/^Now:/m, '... and explain says what is known now');
-$testbed->run('scancel', $array);
 
 # ---- the parameter is taken away ----
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What decide() says of similar runs: only where nothing else is known, and nothing of the job changes by it. */
+/* What decide() makes of similar runs, where nothing else is known: words, and under LimitGuard = soft a plan. */
 #include "predictor/query/answer_similar.h"
 #include "tests/unit/decide_world.h"
 
@@ -121,6 +121,66 @@ static void test_modes(void **state)
 	assert_non_null(strstr(run().message, "), 50 % were ended before; --predict"));
 }
 
+/* Under the soft guard Slurm plans with the median. The job keeps its limit, and is traced as before. */
+static void test_plan(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.conf.limit_guard = GUARD_SOFT;
+	source.soft_works = true;
+	d = decided(LADDER_COMMAND, 600, 16);
+	assert_int_equal(d.act, ACT_TRACE);
+	assert_true(wishes(d) && !d.lowers);
+	assert_int_equal(d.wish.limit_min, 12); /* 600 s * 1.15 = 690 s */
+	assert_int_equal(comment_of(&d).wish_min, 12);
+	assert_int_equal(comment_of(&d).user_limit_min, 120);
+	assert_non_null(strstr(d.message, "); Slurm plans with 00:12:00, your limit of 02:00:00 stays" OPT_OUT));
+	/* too wide to be told, and good enough to plan with */
+	d = decided(LADDER_ACCOUNT, 600, 1);
+	assert_int_equal(d.wish.limit_min, 12);
+	assert_string_equal(d.message, FIRST OPT_OUT);
+	/* the limit is DefaultTime */
+	w.in.time_limit_min = DURATION_UNSET;
+	w.doors[0].default_min = 60;
+	d = decided(LADDER_COMMAND, 600, 16);
+	assert_int_equal(d.wish.limit_min, 12);
+	assert_int_equal(comment_of(&d).user_limit_min, 60);
+	w.in.time_limit_min = 120;
+}
+
+static void test_no_plan(void **state)
+{
+	struct decision d;
+
+	(void)state;
+	w.conf.limit_guard = GUARD_SOFT;
+	source.soft_works = false;
+	assert_false(wishes(decided(LADDER_COMMAND, 600, 16)));
+	source.soft_works = true;
+	w.in.time_limit_min = 12; /* no longer than the plan */
+	assert_false(wishes(decided(LADDER_COMMAND, 600, 16)));
+	w.in.time_limit_min = 120;
+	assert_false(wishes(decided(LADDER_COMMAND, 600, 0)));
+	w.in.time_min_min = 30;
+	assert_false(wishes(decided(LADDER_COMMAND, 600, 16)));
+	w.in.time_min_min = DURATION_UNSET;
+	source.heartbeat = NOW - 3600; /* nobody would set it */
+	assert_false(wishes(decided(LADDER_COMMAND, 600, 16)));
+	source.heartbeat = NOW;
+	w.conf.mode = MODE_OBSERVE;
+	assert_false(wishes(decided(LADDER_COMMAND, 600, 16)));
+	w.conf.mode = MODE_LIMIT;
+	w.in.script = NULL;
+	assert_false(wishes(decided(LADDER_COMMAND, 600, 16)));
+	for (enum limit_guard guard = GUARD_OVERTIME; guard <= GUARD_RAISE; guard++) {
+		w.conf.limit_guard = guard;
+		d = decided(LADDER_COMMAND, 600, 16);
+		assert_false(wishes(d));
+		assert_null(strstr(d.message, "limit"));
+	}
+}
+
 /* What is known otherwise comes first; a fault of the groups is none of the decision. */
 static void test_others_first(void **state)
 {
@@ -180,7 +240,7 @@ static void test_answer(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(test_told), T(test_same_script), T(test_untold), T(test_modes),
+	const struct CMUnitTest tests[] = {T(test_told), T(test_same_script), T(test_untold), T(test_modes), T(test_plan), T(test_no_plan),
 					   T(test_others_first), T(test_answer)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

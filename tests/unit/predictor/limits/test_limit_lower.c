@@ -285,11 +285,15 @@ static void test_rules(void **state)
 
 	(void)state;
 	comment_init(&c);
+	c.act = ACT_PREDICT;
 	c.user_limit_min = 60;
 	c.wish_min = 10;
 	assert_false(limit_lower_is_due(&j, &c, 10, 1000));
 	assert_false(limit_lower_is_due(&j, &c, 10, 1007));
 	assert_true(limit_lower_is_due(&j, &c, 10, 1008));
+	c.act = ACT_TRACE; /* a plan by similar runs */
+	assert_false(limit_lower_is_due(&j, &c, 10, 1008));
+	c.act = ACT_PREDICT;
 	j.barred = true; /* its limit is more than it may have: it does not start by our doing */
 	assert_false(limit_lower_is_due(&j, &c, 10, 1008));
 	j.barred = false;

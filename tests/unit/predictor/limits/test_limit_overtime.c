@@ -32,6 +32,7 @@ static void sim_begin(struct sim *s, uint32_t asked_min, uint32_t wish_min, uint
 {
 	memset(s, 0, sizeof(*s));
 	comment_init(&s->comment);
+	s->comment.act = ACT_PREDICT;
 	s->comment.user_limit_min = asked_min;
 	s->comment.wish_min = wish_min;
 	s->row = (struct store_limit){.jobid = 1, .asked_min = asked_min, .wish_min = wish_min, .set_min = DURATION_UNSET};
@@ -459,6 +460,15 @@ static void test_reservations(void **state)
 	assert_int_equal(w->n_limits, 1);
 }
 
+static void act_is(const struct cluster_job *j, enum job_act act)
+{
+	struct job_comment c;
+
+	assert_int_equal(comment_parse(j->admin_comment, &c), 0);
+	c.act = act;
+	assert_true(comment_format(&c, (char *)(uintptr_t)j->admin_comment, COMMENT_TEXT_MAX) > 0);
+}
+
 static void test_not_touched(void **state)
 {
 	struct cluster_job *j = wish_job(30);
@@ -467,6 +477,9 @@ static void test_not_touched(void **state)
 	w->partitions[0].o.overtime_min = 0;
 	assert_untouched();
 	w->partitions[0].o.overtime_min = 40;
+	act_is(j, ACT_TRACE); /* planned by similar runs */
+	assert_untouched();
+	act_is(j, ACT_PREDICT);
 	j->partition = "fast,third"; /* not known */
 	assert_untouched();
 	j->partition = "fast";

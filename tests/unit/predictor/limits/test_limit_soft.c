@@ -73,6 +73,28 @@ static void test_set(void **state)
 	assert_int_equal(w->counts.cut_short, 0);
 }
 
+/* A job that is traced may be planned by similar runs, and a guard that shortens limits leaves it alone. */
+static void test_similar_runs(void **state)
+{
+	struct cluster_job *j = job_add(30, ACT_TRACE);
+	struct job_comment c;
+
+	(void)state;
+	assert_int_equal(comment_parse(j->admin_comment, &c), 0);
+	c.wish_min = 10;
+	strcpy(c.similar, "user/400/10/4000");
+	assert_true(comment_format(&c, (char *)(uintptr_t)j->admin_comment, COMMENT_TEXT_MAX) > 0);
+	looks(4);
+	assert_int_equal(j->time_min_min, 10);
+	assert_true(row_of(30).soft && row_of(30).seen);
+	w->conf.limit_guard = GUARD_OVERTIME;
+	w->partitions[0].o.overtime_min = w->partitions[1].o.overtime_min = 40;
+	looks(4);
+	assert_int_equal(j->time_min_min, 0);
+	assert_int_equal(j->limit_min, 60);
+	assert_int_equal(w->n_limits, 0);
+}
+
 /* slurmctld changes the time_min of waiting jobs only: a job that runs is asked for nothing until it is queued again. */
 static void test_running_is_left(void **state)
 {
@@ -388,7 +410,7 @@ static int soft_setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_set), TEST(test_running_is_left), TEST(test_started_in_between), TEST(test_burst),
+		TEST(test_set), TEST(test_similar_runs), TEST(test_running_is_left), TEST(test_started_in_between), TEST(test_burst),
 		TEST(test_parameter_goes), TEST(test_take_back_lost),
 		TEST(test_task_of_array), TEST(test_reservation),
 		TEST(test_user_changes_limit), TEST(test_limit_changed_past_the_plugin), TEST(test_time_min_changed), TEST(test_lowered_by_backfill),
