@@ -40,6 +40,7 @@ struct fitting {
 	bool computed_elsewhere;      /* on another candidate */
 	struct scaling_point points[RESULT_MAX_POINTS];
 	struct scaling_model model;
+	struct store_model kept[STORE_ESTIMATES_MAX]; /* the laws before */
 };
 
 static bool has_run(const struct fitting *f, const char *key)
@@ -228,11 +229,23 @@ static int members_try(struct fitting *f, struct errbuf *why, struct errbuf *err
 	return 0;
 }
 
+/* Has the candidate a law from earlier? 1 yes, 0 no, -1 fault. */
+static int has_law(struct fitting *f, struct errbuf *errp)
+{
+	int n = store_model_lookup(f->run->env->store, f->run->row->kin, f->kept, STORE_ESTIMATES_MAX, errp);
+
+	for (int i = 0; i < n; i++)
+		if (!strcmp(f->kept[i].candidate, f->run->row->candidate) && f->kept[i].law[0])
+			return 1;
+	return n < 0 ? -1 : 0;
+}
+
 static int candidate_fit(struct fitting *f, struct errbuf *errp)
 {
 	const struct scaling_runs *members = ended_run_members(f->run, errp);
 	bool array = f->run->row->array_job != 0, drifted;
 	struct errbuf why = {""};
+	int kept = 1;
 
 	if (!members || points_read(f, errp) < 0)
 		return -1;
@@ -246,8 +259,10 @@ static int candidate_fit(struct fitting *f, struct errbuf *errp)
 	else if (!array && (f->model.points < SCALING_POINTS_MIN || f->computed_elsewhere) && members_try(f, &why, errp) < 0)
 		return -1;
 	f->model.array = array;
-	/* of most programs there is but one, and nothing to be kept; where there was a model it must not stay */
-	return f->model.points >= PARAM_FAMILY_PROGRAMS_MIN || drifted ? row_put(f, why.text, errp) : 0;
+	/* Of most programs there is but one, and nothing to be kept. Where there was a law, it must not stay. */
+	if (f->model.points < PARAM_FAMILY_PROGRAMS_MIN && !drifted)
+		kept = has_law(f, errp);
+	return kept > 0 ? row_put(f, why.text, errp) : kept;
 }
 
 int scaling_follow(struct ended_run *r, struct errbuf *errp)

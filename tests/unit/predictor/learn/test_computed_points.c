@@ -251,6 +251,25 @@ static void test_elsewhere_joint(void **state)
 	assert_string_equal(model_of("slow:big")->law, law);
 }
 
+/* The skeletons' estimates are forgotten: a law that was fitted to them goes, too. */
+static void test_elsewhere_forgotten(void **state)
+{
+	const double same[RUNS] = {2, 2, 2};
+	struct errbuf e;
+
+	(void)state;
+	runs_put();
+	estimates_put(same);
+	record_put(1, NULL);
+	follow_probed();
+	assert_string_not_equal(model_of("slow:big")->law, "");
+	for (uint32_t job = 1; job <= RUNS; job++)
+		assert_true(store_estimate_drop(w->store, program_of(job).key, "slow:big", &e) >= 0);
+	follow_probed();
+	assert_string_equal(model_of("slow:big")->law, "");
+	assert_string_not_equal(model_of("slow:big")->reason, "");
+}
+
 /* Points of fast count elsewhere no longer than they do there. */
 static void test_elsewhere_drift(void **state)
 {
@@ -510,6 +529,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_drift_here, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_elsewhere, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_elsewhere_drift, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_elsewhere_forgotten, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_other_numbers, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_arrays, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_members, world_setup, world_teardown),
