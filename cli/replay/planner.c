@@ -21,6 +21,8 @@
 #include "predictor/learn/similar_follow.h"
 #include "predictor/replay/array_decisions.h"
 #include "predictor/replay/array_indexes.h"
+#include "predictor/limits/replan.h"
+#include "predictor/store/present.h"
 #include "predictor/store/runs.h"
 
 #define NO_TRACE "the accounting has no trace of it" /* why a program has no probes here */
@@ -35,6 +37,8 @@ struct untaught {
 	char id[IDENTITY_KEY_LEN + 1];
 	uint32_t *job; /* owned; in the order of their ends */
 	uint32_t n, room;
+	int64_t looked; /* when waiting tasks were planned anew */
+	size_t waits;	/* then the first that waited; tasks start in this order */
 };
 
 /* A row that was read lately: the next run is looked at when the one before is learned from. */
@@ -592,9 +596,63 @@ static int run_end(struct planner *p, size_t job, int64_t now, struct errbuf *er
 	return store_commit(p->store, err);
 }
 
-static void ended(void *arg, size_t job, int64_t now)
+/* ---- arrays that wait ---- */
+
+/* The next task of the array's submission that waits. SIZE_MAX: none. */
+static size_t waiting_task(const struct planner *p, size_t ended, size_t from, const struct sim *s)
+{
+	const struct stream *of = p->conf.stream;
+
+	for (size_t i = from; i < of->n && of->jobs[i].submit_s == of->jobs[ended].submit_s; i++)
+		if (of->about[i].array_job == of->about[ended].array_job && p->comment[i] && sim_waits(s, i))
+			return i;
+	return SIZE_MAX;
+}
+
+static size_t first_waiting_task(const struct planner *p, size_t ended, const struct untaught *u, const struct sim *s)
+{
+	const struct stream *of = p->conf.stream;
+	size_t from = u->waits;
+
+	if (of->about[from].array_job != of->about[ended].array_job || of->jobs[from].submit_s != of->jobs[ended].submit_s)
+		for (from = ended; from && of->jobs[from - 1].submit_s == of->jobs[ended].submit_s;)
+			from--;
+	return waiting_task(p, ended, from, s);
+}
+
+/* A task has ended and was learned from: waiting tasks are planned anew as by predictor/limits/replan.h, once in a look. */
+static int array_plan_anew(struct planner *p, size_t job, int64_t now, struct sim *s, struct errbuf *err)
+{
+	const struct store_waiting waits = {p->comment[job]->key, p->conf.stream->about[job].uid, p->conf.stream->about[job].partition, "", true};
+	struct untaught *u = untaught_find(p, kin_of(p->comment[job]));
+	struct store_estimate e;
+	size_t task;
+	int rc;
+
+	if (!u || now - u->looked < p->conf.conf->poll_interval_s)
+		return 0;
+	u->looked = now;
+	task = first_waiting_task(p, job, u, s);
+	if (task == SIZE_MAX)
+		return 0;
+	u->waits = task;
+	rc = kin_learn(p, u, err) < 0 ? -1 : store_present(p->store, p->conf.conf, &waits, now, &e, err);
+	for (; rc > 0 && task != SIZE_MAX; task = waiting_task(p, job, task + 1, s)) {
+		uint32_t asked = sim_job_of(p, task)->request_min, old = p->comment[task]->limit_min;
+		uint32_t min = limit_replan_min(p->conf.conf, e.e.hi_s, asked, old < asked ? old : asked);
+
+		if (min == (old < asked ? old : asked))
+			break; /* and so are the others of the record */
+		sim_plan_anew(s, task, (int64_t)min * 60);
+		p->comment[task]->limit_min = min < asked ? min : DURATION_UNSET;
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+static void ended(void *arg, size_t job, int64_t now, struct sim *s)
 {
 	struct planner *p = arg;
+	bool soft = conf_guard(p->conf.conf, true) == GUARD_SOFT;
 	const struct sim_outcome *o = &p->outcomes[job];
 	struct errbuf err;
 
@@ -608,7 +666,9 @@ static void ended(void *arg, size_t job, int64_t now)
 			l->run_s[0] = o->end_s - o->start_s;
 		}
 	} else if (is_ours(p->conf.by)) {
-		if (run_end(p, job, store_time(p, now), &err) < 0)
+		if (run_end(p, job, store_time(p, now), &err) < 0 ||
+		    (p->conf.by == PLAN_PRECEDENT && soft && p->conf.stream->about[job].array_job && p->comment[job]->key[0] &&
+		     array_plan_anew(p, job, store_time(p, now), s, &err) < 0))
 			fail(p, &err);
 		free(p->comment[job]);
 		p->comment[job] = NULL;

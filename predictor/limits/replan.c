@@ -83,11 +83,13 @@ static bool may_go_on(const struct store_limit *row, const struct cluster_job *j
 	       (row->soft || row->set_min == DURATION_UNSET) && limit_soft_judge(row, job, true) != LIMIT_SOFT_FORGET;
 }
 
-static bool differs(uint32_t a, uint32_t b)
+uint32_t limit_replan_min(const struct precedent_conf *conf, double hi_s, uint32_t asked_min, uint32_t old_min)
 {
-	uint32_t by = a > b ? a - b : b - a;
+	uint32_t min = places_limit_min(conf, hi_s), by;
 
-	return by && (uint64_t)by * REPLAN_PART >= a;
+	min = min < asked_min ? min : asked_min;
+	by = min > old_min ? min - old_min : old_min - min;
+	return (uint64_t)by * REPLAN_PART >= old_min ? min : old_min;
 }
 
 static int plan_anew(const struct daemon_env *env, const struct cluster_job *job, int64_t now, struct errbuf *errp)
@@ -112,10 +114,8 @@ static int plan_anew(const struct daemon_env *env, const struct cluster_job *job
 	if (rc <= 0)
 		return rc;
 	old = row.wish_min < row.asked_min ? row.wish_min : row.asked_min;
-	row.wish_min = places_limit_min(env->conf, e.e.hi_s);
-	if (row.wish_min > row.asked_min)
-		row.wish_min = row.asked_min;
-	if (!differs(old, row.wish_min) || comment_set_wish(job->admin_comment, row.wish_min, comment, sizeof(comment)) < 0)
+	row.wish_min = limit_replan_min(env->conf, e.e.hi_s, row.asked_min, old);
+	if (row.wish_min == old || comment_set_wish(job->admin_comment, row.wish_min, comment, sizeof(comment)) < 0)
 		return 0;
 	duration_format_minutes(text, sizeof(text), row.wish_min);
 	daemon_say(env, LOG_LEVEL_INFO, "job %u: tasks of the array have ended, the others are planned with %s", job->job_id,

@@ -223,7 +223,7 @@ static int job_end(struct sim *s, size_t job, struct errbuf *err)
 	if (sim_planned_end(s, job) > s->now && sim_release(s, job, err) < 0)
 		return -1;
 	if (s->predictor->ended)
-		s->predictor->ended(s->predictor->arg, job, s->now);
+		s->predictor->ended(s->predictor->arg, job, s->now, s);
 	return 0;
 }
 
@@ -266,6 +266,26 @@ static int job_poll(struct sim *s, size_t job, struct errbuf *err)
 	return push_poll(s, job, err);
 }
 
+static int64_t limit_guarded(const struct sim *s, size_t job, int64_t limit_s)
+{
+	int64_t least = (int64_t)s->jobs[job].request_min * 60 - s->conf->overtime_s;
+
+	return s->conf->guard == SIM_OVERTIME && limit_s < least ? least : limit_s;
+}
+
+bool sim_waits(const struct sim *s, size_t job)
+{
+	return s->state[job].phase == SIM_WAITING;
+}
+
+void sim_plan_anew(struct sim *s, size_t job, int64_t limit_s)
+{
+	if (!sim_waits(s, job) || limit_s <= 0 || limit_s > (int64_t)s->jobs[job].request_min * 60)
+		return;
+	s->state[job].limit_s = limit_guarded(s, job, limit_s);
+	s->extended = true; /* reservations are made afresh */
+}
+
 static int job_submit(struct sim *s, size_t job, struct errbuf *err)
 {
 	const struct sim_job *j = &s->jobs[job];
@@ -276,9 +296,7 @@ static int job_submit(struct sim *s, size_t job, struct errbuf *err)
 	if (plan.limit_s <= 0 || plan.limit_s > (int64_t)j->request_min * 60)
 		return err_set(err, "job %zu has a limit of %lld s and asked for %u min", job, (long long)plan.limit_s,
 			       j->request_min);
-	if (s->conf->guard == SIM_OVERTIME && plan.limit_s < (int64_t)j->request_min * 60 - s->conf->overtime_s)
-		plan.limit_s = (int64_t)j->request_min * 60 - s->conf->overtime_s;
-	st->limit_s = s->out[job].limit_s = plan.limit_s;
+	st->limit_s = s->out[job].limit_s = limit_guarded(s, job, plan.limit_s);
 	st->run_s = plan.run_s ? plan.run_s : j->run_s;
 	st->fixed = plan.fixed;
 	st->phase = SIM_WAITING;

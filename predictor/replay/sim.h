@@ -28,11 +28,17 @@ struct sim_plan {
 	bool fixed;	   /* the limit is never raised: it is the user's, or the truth */
 };
 
+struct sim;
 struct sim_predictor {
 	void *arg;
 	void (*submitted)(void *arg, size_t job, int64_t now, struct sim_plan *plan);
-	void (*ended)(void *arg, size_t job, int64_t now);
+	/* It may call sim_plan_anew. */
+	void (*ended)(void *arg, size_t job, int64_t now, struct sim *s);
 };
+/* Does the job wait? */
+bool sim_waits(const struct sim *s, size_t job);
+/* A job that waits is planned with another limit from now on: above 0, at most the user's. */
+void sim_plan_anew(struct sim *s, size_t job, int64_t limit_s);
 
 enum sim_policy {
 	SIM_EASY,	  /* the first waiting job has a reservation */

@@ -143,6 +143,19 @@ $json = replayed('same', '--sacct', 'same', '--nodes', 50);
 is($json->{by}{runs}{jobs}, 72, 'arrays of the same indexes are predicted from their runs') or diag explain $json->{by};
 cmp_ok($json->{by}{runs}{median_error}, '<', 0.001, '... by the longest task');
 
+# Of five nodes, three are taken, and a job that waits needs four. So one node is over: of an array that asks for ten hours, one task
+# after the other runs there. When three have ended, the others are planned with what these took. Then they fill the gap on the other node.
+sacct_file('waiting', { Submit => $begin, run => 3000, NNodes => 3, NCPUS => 12, Timelimit => '00:51:00', SubmitLine => 'sbatch long.sh' },
+	{ Submit => $begin + 1, run => 300, NNodes => 4, NCPUS => 16, Timelimit => '00:06:00', SubmitLine => 'sbatch wide.sh', User => 'bob' },
+	map { { JobID => "7_$_", Submit => $begin + 2, run => 600, NNodes => 1, NCPUS => 4, Timelimit => '10:00:00', User => 'cid',
+		SubmitLine => 'sbatch --array=0-4 study.sh' } } 0 .. 4);
+for (['soft', 1800], ['raise', 2400]) {
+	my ($guard, $last) = @$_;
+	$json = replayed("waiting, $guard", '--sacct', 'waiting', '--nodes', 5, '--guard', $guard);
+	cmp_ok(abs($json->{plan}{precedent}{wait_s} - (2999 + 600 + 1200 + 1800 + $last) / 7), '<', 1e-6, "$guard: the last task waits for $last s, by hand")
+		or diag explain $json->{plan}{precedent};
+}
+
 # Limits of users end jobs, and nothing else does.
 sacct_file('timeouts', map { { Submit => $begin + 4000 * $_, run => $_ % 2 ? 3600 : 900, State => $_ % 2 ? 'TIMEOUT' : 'COMPLETED',
 	SubmitLine => 'sbatch twice.sh' } } 0 .. 59);

@@ -295,12 +295,13 @@ static void submitted(void *arg, size_t job, int64_t now, struct sim_plan *plan)
 	}
 }
 
-static void ended(void *arg, size_t job, int64_t now)
+static void ended(void *arg, size_t job, int64_t now, struct sim *s)
 {
 	struct predict *p = arg;
 	struct last_two *l = &p->last[p->w->kinds[job].user];
 	struct known *k = known_of(p, job);
 
+	(void)s;
 	l->run_s[1] = l->run_s[0];
 	l->run_s[0] = truth(p, job);
 	/* A run that was killed has left no whole trace. */

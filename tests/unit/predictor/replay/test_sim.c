@@ -29,10 +29,17 @@ struct plain_job {
 	int extensions;
 };
 
+/* When a job has ended, another one is planned with this limit if it waits. 0: none is. */
+struct anew {
+	size_t job;
+	int64_t limit_s;
+};
+
 struct plain {
 	const struct sim_conf *conf;
 	const struct sim_job *jobs;
 	const struct sim_plan *plans;
+	const struct anew *anew; /* by job that ends */
 	size_t n;
 	struct plain_job j[JOBS];
 	int64_t now;
@@ -144,7 +151,18 @@ static bool pass_conservative(struct plain *p, bool early, bool raised)
 	return started;
 }
 
-static bool end_jobs(struct plain *p, bool *changed)
+/* Returns true if a job that waits has another limit now. */
+static bool plan_anew(struct plain *p, size_t ended)
+{
+	struct plain_job *j = &p->j[p->anew[ended].job];
+
+	if (!p->anew[ended].limit_s || !j->waiting)
+		return false;
+	j->limit_s = p->anew[ended].limit_s;
+	return true;
+}
+
+static bool end_jobs(struct plain *p, bool *changed, bool *anew)
 {
 	bool early = false;
 
@@ -161,6 +179,7 @@ static bool end_jobs(struct plain *p, bool *changed)
 			early = true;
 			use(p, p->now, over - p->now, -(int)p->jobs[i].nodes);
 		}
+		*anew |= plan_anew(p, i);
 	}
 	return early;
 }
@@ -192,7 +211,7 @@ static void plain_run(struct plain *p)
 	for (size_t i = 0; i < p->n; i++)
 		p->j[i] = (struct plain_job){.end = -1, .reserved = NEVER, .limit_s = p->plans[i].limit_s};
 	for (p->now = 0; left; p->now++) {
-		bool changed = false, early = end_jobs(p, &changed), raised = raise_limits(p);
+		bool changed = false, anew = false, early = end_jobs(p, &changed, &anew), raised = raise_limits(p) || anew;
 
 		for (size_t i = 0; i < p->n; i++)
 			if (p->jobs[i].submit_s == p->now)
@@ -217,6 +236,44 @@ static void planned(void *arg, size_t job, int64_t now, struct sim_plan *plan)
 {
 	(void)now;
 	*plan = ((const struct sim_plan *)arg)[job];
+}
+
+struct changing {
+	const struct sim_plan *plans;
+	struct anew anew[JOBS];
+	unsigned changed;
+};
+
+static void planned_first(void *arg, size_t job, int64_t now, struct sim_plan *plan)
+{
+	(void)now;
+	*plan = ((const struct changing *)arg)->plans[job];
+}
+
+static void changes(void *arg, size_t job, int64_t now, struct sim *s)
+{
+	struct changing *c = arg;
+	const struct anew *a = &c->anew[job];
+
+	(void)now;
+	if (a->limit_s) {
+		c->changed += sim_waits(s, a->job);
+		sim_plan_anew(s, a->job, a->limit_s);
+	}
+}
+
+/* Whoever ends, a job gets the same new limit. */
+static void random_changes(struct rng *r, const struct sim_conf *conf, const struct sim_job *jobs, size_t n, struct changing *c)
+{
+	int64_t limit_s[JOBS];
+
+	for (size_t i = 0; i < n; i++)
+		limit_s[i] = 60 * (1 + (int64_t)rng_below(r, jobs[i].request_min));
+	for (size_t i = 0; i < n; i++) {
+		size_t job = rng_below(r, n);
+
+		c->anew[i] = (struct anew){job, conf->never_late ? 0 : limit_s[job]};
+	}
 }
 
 static void random_case(struct rng *r, struct sim_conf *conf, struct sim_job *jobs, struct sim_plan *plans, size_t *n)
@@ -249,7 +306,7 @@ static void test_plain(void **state)
 {
 	static struct plain p;
 	struct rng r = rng_make(20260101, 1);
-	uint64_t extensions = 0, moved = 0, by_user = 0, waited = 0;
+	uint64_t extensions = 0, moved = 0, by_user = 0, waited = 0, changed = 0;
 
 	(void)state;
 	for (int round = 0; round < 2000; round++) {
@@ -258,18 +315,22 @@ static void test_plain(void **state)
 		struct sim_plan plans[JOBS];
 		struct sim_outcome out[JOBS];
 		struct sim_totals totals;
-		struct sim_predictor predictor = {plans, planned, NULL};
+		struct changing changing = {.plans = plans};
+		struct sim_predictor predictor = {&changing, planned_first, changes};
 		struct errbuf err = {""};
 		size_t n;
 
 		random_case(&r, &conf, jobs, plans, &n);
+		random_changes(&r, &conf, jobs, n, &changing);
 		if (sim_run(&conf, jobs, n, &predictor, out, &totals, &err) < 0)
 			fail_msg("round %d: %s", round, err.text);
 		p.conf = &conf;
 		p.jobs = jobs;
 		p.plans = plans;
+		p.anew = changing.anew;
 		p.n = n;
 		plain_run(&p);
+		changed += changing.changed;
 		for (size_t i = 0; i < n; i++) {
 			if (out[i].start_s != p.j[i].start || out[i].end_s != p.j[i].end ||
 			    out[i].extensions != (uint32_t)p.j[i].extensions)
@@ -284,7 +345,7 @@ static void test_plain(void **state)
 		by_user += totals.killed_by_user;
 	}
 	/* What was to be tried has been tried. */
-	assert_true(extensions > 100 && moved > 10 && by_user > 100 && waited > 1000);
+	assert_true(extensions > 100 && moved > 10 && by_user > 100 && waited > 1000 && changed > 1000);
 }
 
 /* ---- guards ---- */
