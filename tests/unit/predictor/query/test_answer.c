@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Answers to queries: who sees and changes what, requests that make no sense, and what slurm.conf says of the site. */
-#include <ftw.h>
-#include <jansson.h>
+/* Answers to queries: jobs of other users, malformed requests, and the reading of slurm.conf. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 #include "common/clean_json.h"
 #include "common/duration.h"
-#include "predictor/query/answer.h"
 #include "predictor/cluster/slurm_conf.h"
 #include "predictor/store/busy.h"
 #include "predictor/store/kin.h"
@@ -22,118 +11,7 @@
 #include "predictor/store/probes.h"
 #include "predictor/store/keep.h"
 #include "predictor/store/spool_use.h"
-#include "predictor/store/trials.h"
-
-#define KEY_A "0123456789abcdef0123456789abcdef"
-#define KEY_B "1123456789abcdef0123456789abcdef"
-#define NOW   1700000000
-
-static char dir[64], file[128];
-static struct store *store;
-static struct precedent_conf conf;
-
-static void run_put(uint32_t job, uint32_t uid, const char *key, double pred_s, double elapsed_s)
-{
-	struct store_run r = {.jobid = job, .submit_time = NOW + job, .uid = uid, .act = ACT_PREDICT, .mode = MODE_LIMIT,
-			      .pred_s = pred_s, .lo_s = pred_s * 0.9, .hi_s = pred_s * 1.1, .user_limit_min = 60,
-			      .limit_min = 10, .start_time = NOW, .end_time = NOW + job, .elapsed_s = elapsed_s,
-			      .extensions = elapsed_s > 600};
-	struct errbuf e;
-
-	strcpy(r.key, key);
-	strcpy(r.family, KEY_A);
-	strcpy(r.name, "app\xff");
-	strcpy(r.partition, "fast");
-	strcpy(r.candidate, "fast");
-	strcpy(r.pred_candidate, "fast");
-	strcpy(r.end_state, "COMPLETED");
-	if (store_run_put(store, &r, &e) < 0)
-		fail_msg("%s", e.text);
-}
-
-static void program_put(const char *key, uint32_t uid, enum program_state state)
-{
-	struct store_program p = {.uid = uid, .state = state, .source_job = 1, .source_elapsed_s = 100, .created = NOW,
-				  .updated = NOW};
-	struct store_estimate est = {.e = {100, 90, 110, ESTIMATE_SOURCE, 0}, .updated = NOW};
-	struct errbuf e;
-
-	strcpy(p.key, key);
-	strcpy(p.family, KEY_A);
-	strcpy(p.name, "app");
-	strcpy(p.source_candidate, "fast");
-	strcpy(est.candidate, "fast");
-	assert_int_equal(store_program_put(store, &p, &e), 0);
-	assert_int_equal(store_estimate_put(store, key, &est, &e), 0);
-}
-
-static int setup(void **state)
-{
-	struct errbuf e;
-
-	(void)state;
-	strcpy(dir, "/tmp/precedent-answer-XXXXXX");
-	assert_non_null(mkdtemp(dir));
-	snprintf(file, sizeof(file), "%s/precedent.db", dir);
-	if (store_open(file, STORE_WRITE | STORE_WAIT, &store, &e) < 0)
-		fail_msg("%s", e.text);
-	conf.spool_dir = dir;
-	conf.margin = 0.15;
-	program_put(KEY_A, 1000, PROGRAM_READY);
-	program_put(KEY_B, 2000, PROGRAM_READY);
-	run_put(1, 1000, KEY_A, 100, 100);
-	run_put(2, 1000, KEY_A, 100, 125);
-	run_put(3, 1000, KEY_A, 100, 80);
-	run_put(9, 2000, KEY_B, 100, 1000);
-	return 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	store_close(store);
-	return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-static json_t *ask(uint32_t uid, bool admin, const char *request)
-{
-	struct answer_env env = {store, &conf, uid, admin, NOW + 100};
-	char *text = answer_make(&env, request, strlen(request));
-	json_t *reply;
-
-	assert_non_null(text);
-	reply = json_loads(text, 0, NULL);
-	assert_true(json_is_object(reply));
-	free(text);
-	return reply;
-}
-
-static void assert_error(uint32_t uid, bool admin, const char *request, const char *says)
-{
-	json_t *reply = ask(uid, admin, request);
-	const char *error = json_string_value(json_object_get(reply, "error"));
-
-	if (!error || !strstr(error, says))
-		fail_msg("%s: %s", request, error ? error : "no error");
-	json_decref(reply);
-}
-
-static size_t jobs_seen(uint32_t uid, bool admin, const char *request)
-{
-	json_t *reply = ask(uid, admin, request);
-	size_t n = json_array_size(json_object_get(reply, "jobs"));
-
-	json_decref(reply);
-	return n;
-}
+#include "tests/unit/predictor/query/answer_world.h"
 
 static void test_nonsense(void **state)
 {
@@ -212,8 +90,6 @@ static void test_probe_of_earlier_version(void **state)
 	json_decref(reply);
 	assert_int_equal(store_probe_drop(store, KEY_A, "old", &e), 0);
 }
-
-static double number(const json_t *o, const char *name);
 
 /* Job 3 was submitted when jobs 1 and 2 had ended, with errors of 0 and 20 %. */
 static void test_evidence(void **state)
@@ -380,11 +256,6 @@ static void test_text(void **state)
 	}
 }
 
-static double number(const json_t *o, const char *name)
-{
-	return json_number_value(json_object_get(o, name));
-}
-
 static void test_accuracy(void **state)
 {
 	json_t *reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"accuracy\"}");
@@ -421,45 +292,7 @@ static void test_accuracy(void **state)
 	json_decref(reply);
 }
 
-static void test_retrace(void **state)
-{
-	struct store_lookup l;
-	struct errbuf e;
-
-	(void)state;
-	json_decref(ask(1000, false, "{\"precedent\": 1, \"verb\": \"retrace\", \"job\": 1}"));
-	assert_int_equal(store_lookup(store, KEY_A, &l, &e), 1);
-	assert_int_equal(l.program.state, PROGRAM_NEW);
-	assert_true(l.program.retrace_at == NOW + 100);
-	assert_int_equal(l.n_estimates, 0);
-	program_put(KEY_A, 1000, PROGRAM_BUILDING);
-	assert_error(1000, false, "{\"precedent\": 1, \"verb\": \"retrace\", \"job\": 1}", "being probed");
-}
-
-static void trial_put(const char *key, enum trial_guard guard, const char *end_state)
-{
-	struct store_trial t = {.uid = 1000, .guard = guard, .traced_job = 1, .control_job = 2, .control_state = "COMPLETED",
-				.pair = TRIAL_TRACED_FAILED, .pair_at = NOW};
-	struct errbuf e;
-
-	strcpy(t.name, KEY_A);
-	strcpy(t.key, key);
-	strcpy(t.end_state, end_state);
-	assert_int_equal(store_trial_put(store, &t, &e), 0);
-}
-
-static bool is_guarded(const char *key)
-{
-	struct store_trial t;
-	struct errbuf e;
-
-	return store_trial_withholds(store, KEY_A, key, &t, &e) == 1;
-}
-
 #define SHOW	    "{\"precedent\": 1, \"verb\": \"show\", \"job\": 3}"
-#define RETRACE	    "{\"precedent\": 1, \"verb\": \"retrace\", \"job\": 3}"
-#define RETRACE_ALL "{\"precedent\": 1, \"verb\": \"retrace\", \"all\": true}"
-
 /* Why a program is not traced: for its owner's own runs, and for runs with other numbers where these are kept from it too. */
 static void test_show_trial(void **state)
 {
@@ -499,57 +332,6 @@ static void test_show_trial(void **state)
 	json_decref(reply);
 }
 
-static void test_retrace_guarded(void **state)
-{
-	struct store_program p;
-	struct errbuf e;
-
-	(void)state;
-	trial_put(KEY_A, TRIAL_SUSPECT, "FAILED");
-	json_decref(ask(1000, false, RETRACE));
-	assert_false(is_guarded(KEY_A));
-	assert_int_equal(store_program_get(store, KEY_A, &p, &e), 1);
-	assert_int_equal(p.state, PROGRAM_NEW);
-	/* a program with other numbers, which is not known itself */
-	assert_int_equal(store_program_forget(store, KEY_A, &e), 1);
-	trial_put(KEY_B, TRIAL_SUSPECT, "FAILED");
-	assert_true(is_guarded(KEY_A));
-	json_decref(ask(1000, false, RETRACE));
-	assert_false(is_guarded(KEY_A));
-	assert_int_equal(store_program_get(store, KEY_A, &p, &e), 0);
-}
-
-/* While tracing is stopped nobody loses predictions for a trace that does not come; root resumes it. */
-static void test_retrace_all(void **state)
-{
-	struct store_tracing t = {TRACING_STOPPED, NOW};
-	struct store_trial_tally n;
-	struct store_lookup l;
-	struct errbuf e;
-	json_t *reply;
-
-	(void)state;
-	trial_put(KEY_A, TRIAL_SUSPECT, "FAILED");
-	assert_int_equal(store_tracing_set(store, &t, &e), 0);
-	assert_error(1000, false, RETRACE, "tracing is stopped on this cluster; nothing was changed");
-	assert_int_equal(store_lookup(store, KEY_A, &l, &e), 1);
-	assert_int_equal(l.program.state, PROGRAM_READY);
-	assert_int_equal(l.n_estimates, 1);
-	assert_true(is_guarded(KEY_A));
-	assert_error(1000, false, RETRACE_ALL, "only root and SlurmUser");
-	assert_int_equal(store_tracing_get(store, &t, &e), 0);
-	assert_int_equal(t.state, TRACING_STOPPED);
-	reply = ask(0, true, RETRACE_ALL);
-	assert_true(number(reply, "programs") == 1);
-	json_decref(reply);
-	assert_int_equal(store_tracing_get(store, &t, &e), 0);
-	assert_true(t.state == TRACING_ON && t.since == NOW + 100);
-	assert_false(is_guarded(KEY_A));
-	assert_int_equal(store_trial_count(store, 0, &n, &e), 0);
-	assert_int_equal(n.traced_failed, 0);
-	json_decref(ask(1000, false, RETRACE));
-}
-
 static void test_show_quota(void **state)
 {
 	const struct spool_use use = {.uid = 1000, .bytes = 5, .files = 2, .removed_bytes = 7, .removed_files = 3, .over = true};
@@ -569,54 +351,6 @@ static void test_show_quota(void **state)
 		assert_int_equal(json_is_true(json_object_get(quota, "over")), age == 60); /* by now there may be room */
 		json_decref(reply);
 	}
-}
-
-static json_t *ask_well(uint32_t uid, bool admin, const char *request)
-{
-	json_t *reply = ask(uid, admin, request);
-
-	assert_null(json_object_get(reply, "error"));
-	return reply;
-}
-
-/* A user may ask for so many changes in an hour; others and administrators are not kept from theirs. */
-static void test_changes_are_bounded(void **state)
-{
-	static const char again[] = "{\"precedent\": 1, \"verb\": \"retrace\", \"job\": 9}";
-	const struct answer_env later = {store, &conf, 1000, false, NOW + 100 + 3600};
-	char *text;
-
-	(void)state;
-	for (int i = 0; i < 60; i++)
-		json_decref(ask(1000, false, RETRACE));
-	assert_error(1000, false, RETRACE, "60 requests to retrace or forget within an hour; nothing was changed: try again in 60 minutes");
-	assert_error(1000, false, "{\"precedent\": 1, \"verb\": \"forget\", \"job\": 1}", "nothing was changed");
-	json_decref(ask_well(2000, false, again));
-	for (int i = 0; i < 70; i++)
-		json_decref(ask_well(0, true, again));
-	text = answer_make(&later, RETRACE, strlen(RETRACE));
-	assert_null(strstr(text, "error"));
-	free(text);
-}
-
-static void test_forget(void **state)
-{
-	struct store_program p;
-	struct errbuf e;
-
-	(void)state;
-	json_decref(ask(1000, false, "{\"precedent\": 1, \"verb\": \"forget\", \"job\": 1}"));
-	assert_int_equal(store_program_get(store, KEY_A, &p, &e), 0);
-	assert_int_equal(store_key_forgotten(store, KEY_A, NOW + 100, &e), 1);
-	assert_int_equal(store_key_forgotten(store, KEY_A, NOW + 101, &e), 0);
-	assert_int_equal(store_key_forgotten(store, KEY_B, NOW, &e), 0);
-	assert_true(store_forgotten_prune(store, NOW + 101, &e) >= 0);
-	assert_int_equal(store_key_forgotten(store, KEY_A, NOW, &e), 0);
-	assert_int_equal(jobs_seen(1000, false, "{\"precedent\": 1, \"verb\": \"jobs\"}"), 0);
-	assert_int_equal(store_program_get(store, KEY_B, &p, &e), 1);
-	assert_error(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 1}", "not known");
-	json_decref(ask(0, true, "{\"precedent\": 1, \"verb\": \"forget\", \"job\": 9}"));
-	assert_int_equal(store_program_get(store, KEY_B, &p, &e), 0);
 }
 
 static void test_busy_lists(void **state)
@@ -703,36 +437,6 @@ static void test_ping(void **state)
 	json_decref(reply);
 }
 
-/* Nothing of the user remains, in any table; nothing of others goes. */
-static void test_forget_user(void **state)
-{
-	json_t *reply;
-	struct errbuf e;
-	struct store_lookup l;
-	char text[64];
-
-	(void)state;
-	assert_int_equal(store_cost_add(store, NOW, 1000, "fast", 80, &e), 0);
-	assert_int_equal(store_cost_add(store, NOW, 2000, "fast", 80, &e), 0);
-	assert_int_equal(store_meta_set(store, "asked.1000", "1 1", &e), 0);
-	assert_error(1000, false, "{\"precedent\":1,\"verb\":\"forget\",\"uid\":1000}", "only root and SlurmUser may forget a user");
-	assert_error(0, true, "{\"precedent\":1,\"verb\":\"forget\",\"uid\":-1}", "no user was named");
-	reply = ask(0, true, "{\"precedent\":1,\"verb\":\"forget\",\"uid\":1000}");
-	assert_true(json_integer_value(json_object_get(reply, "rows")) >= 5);
-	json_decref(reply);
-	assert_int_equal(jobs_seen(1000, false, "{\"precedent\":1,\"verb\":\"jobs\"}"), 0);
-	assert_int_equal(jobs_seen(2000, false, "{\"precedent\":1,\"verb\":\"jobs\"}"), 1);
-	assert_int_equal(store_lookup(store, KEY_A, &l, &e), 0);
-	assert_int_equal(store_lookup(store, KEY_B, &l, &e), 1);
-	assert_int_equal(l.n_estimates, 1);
-	assert_int_equal(store_meta_get(store, "asked.1000", text, sizeof(text), &e), 0);
-	assert_int_equal(store_key_forgotten(store, KEY_A, NOW, &e), 1); /* slurmctld may still know its jobs */
-	assert_int_equal(store_key_forgotten(store, KEY_B, NOW, &e), 0);
-	reply = ask(0, true, "{\"precedent\":1,\"verb\":\"cost\",\"days\":7}");
-	assert_int_equal(json_array_size(json_object_get(reply, "rows")), 1);
-	json_decref(reply);
-}
-
 static void test_site(void **state)
 {
 	struct slurm_conf conf;
@@ -773,8 +477,6 @@ static void test_site(void **state)
 	assert_string_equal(slurm_conf_daemon_host(&conf, &(struct precedent_conf){.listen_host = (char[]){"here"}}), "here");
 	unlink(path);
 }
-
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 /* What probes cost and limits freed: users see their own, root and SlurmUser all. */
 static void test_cost(void **state)
@@ -817,13 +519,10 @@ static void test_cost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_nonsense),      T(test_jobs_are_ones_own), T(test_others_jobs_do_not_exist),
-		T(test_show),	       T(test_evidence),	  T(test_relations), T(test_models),
-		T(test_accuracy),      T(test_retrace), T(test_show_trial), T(test_retrace_guarded), T(test_retrace_all),
-		T(test_forget), T(test_changes_are_bounded), T(test_show_quota),	       T(test_busy_lists),	  T(test_busy_in_turns),
-		T(test_site),
-		T(test_ping), T(test_forget_user),
-		T(test_present), T(test_text),	       T(test_cost),		  T(test_probe_of_earlier_version),
+		T(test_nonsense), T(test_jobs_are_ones_own), T(test_others_jobs_do_not_exist), T(test_show),
+		T(test_evidence), T(test_relations), T(test_models), T(test_accuracy), T(test_show_trial),
+		T(test_show_quota), T(test_busy_lists), T(test_busy_in_turns), T(test_site), T(test_ping),
+		T(test_present), T(test_text), T(test_cost), T(test_probe_of_earlier_version),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
