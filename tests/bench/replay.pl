@@ -1,12 +1,14 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# precedent replay on workloads of the model of Lublin and Feitelson: waits and slowdowns by requests, and their changes with each
-# other way to plan. Each scheduler, machine and load has a row, with means over the seeds and 95 % confidence intervals.
+# precedent replay on workloads of the model of Lublin and Feitelson. The table shows waits and slowdowns if jobs are planned by
+# their requests, and the changes with each other way to plan. Each scheduler, machine and load has a row. A row has means over
+# the seeds and 95 % confidence intervals.
 #
-# --arrays is the share of the programs that are submitted as job arrays. --at-once is the number of replays that run beside
-# each other. Each replay has several processes. --keep names a directory that keeps figures, so that an interrupted table
-# goes on. Other options or another build need an empty one.
+# Option --arrays: the share of the programs that are submitted as job arrays.
+# Option --at-once: the number of replays that run beside each other. Each replay has several processes.
+# Option --keep: a directory that keeps figures. An interrupted table goes on from these. Other options or another build need an
+# empty directory.
 #
 #   tests/bench/replay.pl [--seeds 10] [--nodes 128,1024] [--loads 0.7,0.9] [--policies easy,slurm] [--guard soft] [--jobs 10000]
 #                         [--arrays 0] [--at-once 1] [--keep DIR]
