@@ -38,8 +38,8 @@ int flow_from_journal(struct flow *f, const struct journal *j, uint32_t without,
  * FLOW_STRAIGHT: each caller has one place of return. FLOW_BRANCHING: a caller may have several places of return.
  * FLOW_EARLY_RETURNS: the part may be left from several nodes. */
 enum flow_callers { FLOW_NO_PROCEDURES, FLOW_STRAIGHT, FLOW_BRANCHING, FLOW_EARLY_RETURNS };
-/* Takes the smallest procedure out of the flow. `id`: the graph that its calling nodes call. Returns 1 with the procedure
- * in callee, 0 if there is none, -1 without memory. */
+/* Takes the smallest procedure out of the flow. `id`: the graph that its calling nodes call.
+ * Returns 1 with the procedure in callee, 0 if there is none, -1 without memory. */
 int flow_extract(struct flow *f, const struct journal *j, uint32_t id, enum flow_callers callers, struct flow *callee,
 		 struct errbuf *err);
 void flow_free(struct flow *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A learnt model on the runs that it was learnt from. Rules can contradict each other in a way that only a whole run shows:
- * for example, a procedure that was taken out of a flow does not know what its caller decides.
+ * A learnt model on the runs that it was learnt from. Rules can contradict each other in a way that only a whole
+ * run shows: for example, a procedure that was taken out of a flow does not know what its caller decides.
  */
 #ifndef PRECEDENT_MODEL_INDUCE_REPLAY_H
 #define PRECEDENT_MODEL_INDUCE_REPLAY_H

@@ -13,8 +13,8 @@ struct array_indexes {
 };
 
 /*
- * Sets text to the indexes of the job's array that the stream has from the same submission. Indexes that never ran are not in the
- * accounting. Returns 0, or -1 if memory runs out.
+ * Sets text to the indexes of the job's array that the stream has from the same submission. Indexes that never
+ * ran are not in the accounting. Returns 0, or -1 if memory runs out.
  */
 int array_indexes_of(struct array_indexes *a, const struct stream *s, size_t job);
 void array_indexes_free(struct array_indexes *a); /* of a zeroed one is legal */

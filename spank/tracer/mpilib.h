@@ -44,15 +44,16 @@ const char *mpilib_passing(void);
 
 /* Functions that the recorder calls, always by their PMPI names. */
 #define MPILIB_FUNCTIONS(X) \
-	X(Abort) X(Comm_rank) X(Comm_size) X(Comm_remote_size) X(Comm_group) X(Comm_remote_group) X(Comm_test_inter) X(Comm_get_parent) \
-	X(Comm_dup) X(Comm_free) X(Comm_set_errhandler) X(Group_size) X(Group_translate_ranks) \
+	X(Abort) X(Comm_rank) X(Comm_size) X(Comm_remote_size) X(Comm_group) X(Comm_remote_group) X(Comm_test_inter) \
+	X(Comm_get_parent) X(Comm_dup) X(Comm_free) X(Comm_set_errhandler) X(Group_size) X(Group_translate_ranks) \
 	X(Group_free) X(Type_get_envelope) X(Type_get_contents) X(Type_get_name) X(Type_get_extent) \
 	X(Type_size) X(Type_free) X(Op_commutative) X(Query_thread) \
 	X(Get_library_version) X(Topo_test) X(Cartdim_get) X(Graph_neighbors_count) \
 	X(Dist_graph_neighbors_count) X(Send) X(Recv) X(Sendrecv) X(Iprobe) X(Gather) X(Bcast) X(Barrier) X(Win_get_attr) \
 	X(Win_get_group) X(File_get_amode) X(File_get_group) X(File_f2c) X(Test_cancelled)
 
-/* Conversions between handles of C and Fortran. In MPICH both are integers, and these are macros. Its statuses are alike. */
+/* Conversions between handles of C and Fortran. In MPICH both are integers, and these are macros.
+ * Its statuses are alike. */
 #define MPILIB_CONVERSIONS(X) \
 	X(Comm_f2c) X(Type_f2c) X(Op_f2c) X(Group_f2c) X(Win_f2c) X(Request_f2c) X(Request_c2f) X(Status_f2c)
 #ifdef MPICH_VERSION

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs with messages under way all the time: they are cut, and the receives of an excerpt get the messages that pieces leave. */
+/*
+ * Runs with messages under way all the time: these runs are cut. The receives of an excerpt get the messages that
+ * pieces leave.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,8 +66,9 @@ static void task(struct farm *f, uint32_t w, uint32_t k, int64_t count, int64_t 
 }
 
 /*
- * A master sends each worker two tasks ahead, between a few steps without messages. room: 0: a task has `count` numbers.
- * Otherwise a task has up to `count` numbers at random, and the receives have this room.
+ * A master sends each worker two tasks ahead, between a few steps without messages.
+ * room: 0: a task has `count` numbers. Otherwise a task has up to `count` numbers at random, and the receives have
+ * this room.
  */
 static struct syn *early(uint32_t tasks, int64_t count, int64_t room, uint64_t seed)
 {
