@@ -171,12 +171,53 @@ static void group_sync(struct otf2_writer *w, uint64_t t, uint32_t win, uint32_t
 		otf2_keep(w, OTF2_EvtWriter_RmaGroupSync(w->w, NULL, t, level, w->epoch[win].number, group));
 }
 
-static void put_sync(struct otf2_writer *w, const struct export_call *c, uint16_t fn, uint32_t win)
+/* Locks and flushes of passive targets, and MPI_Win_sync. */
+static void put_passive(struct otf2_writer *w, const struct export_call *c, uint16_t fn, uint32_t win)
 {
-	struct otf2_epoch *e = &w->epoch[win];
+	uint32_t number = w->epoch[win].number;
 	int64_t target = sig_scalar(w->d, c->sym, TK_DST, -1);
 	uint32_t remote = target >= 0 ? otf2_world_rank(w, w->d->win[win].comm, target) : OTF2_UNDEFINED_UINT32;
 	OTF2_LockType lock = OTF2_LOCK_SHARED;
+
+	switch (fn) {
+	case FN_MPI_Win_lock:
+		if (sig_scalar(w->d, c->sym, TK_INT, TLOCK_SHARED) == TLOCK_EXCLUSIVE)
+			lock = OTF2_LOCK_EXCLUSIVE;
+		if (target < 0)
+			break;
+		/* fall through */
+	case FN_MPI_Win_lock_all:
+		otf2_keep(w, OTF2_EvtWriter_RmaRequestLock(w->w, NULL, c->t0, number, remote, 0, lock));
+		break;
+	case FN_MPI_Win_unlock:
+		if (target < 0)
+			break;
+		/* fall through */
+	case FN_MPI_Win_unlock_all:
+		complete_operations(w, win, target, true, c->t1);
+		otf2_keep(w, OTF2_EvtWriter_RmaReleaseLock(w->w, NULL, c->t1, number, remote, 0));
+		break;
+	case FN_MPI_Win_flush:
+	case FN_MPI_Win_flush_local:
+		if (target < 0)
+			break;
+		/* fall through */
+	case FN_MPI_Win_flush_all:
+	case FN_MPI_Win_flush_local_all:
+		complete_operations(w, win, target, fn == FN_MPI_Win_flush || fn == FN_MPI_Win_flush_all, c->t1);
+		break;
+	case FN_MPI_Win_sync:
+		otf2_keep(w, OTF2_EvtWriter_RmaSync(w->w, NULL, c->t1, number,
+						    w->d->win[win].comm == TRACE_SELF ? 0 : w->rank, OTF2_RMA_SYNC_TYPE_MEMORY));
+		break;
+	default:
+		break;
+	}
+}
+
+static void put_sync(struct otf2_writer *w, const struct export_call *c, uint16_t fn, uint32_t win)
+{
+	struct otf2_epoch *e = &w->epoch[win];
 
 	switch (fn) {
 	case FN_MPI_Win_fence:
@@ -203,38 +244,8 @@ static void put_sync(struct otf2_writer *w, const struct export_call *c, uint16_
 		group_sync(w, c->t1, win, e->post, OTF2_RMA_SYNC_LEVEL_MEMORY);
 		e->post = OTF2_UNDEFINED_GROUP;
 		break;
-	case FN_MPI_Win_lock:
-		if (sig_scalar(w->d, c->sym, TK_INT, TLOCK_SHARED) == TLOCK_EXCLUSIVE)
-			lock = OTF2_LOCK_EXCLUSIVE;
-		if (target < 0)
-			break;
-		/* fall through */
-	case FN_MPI_Win_lock_all:
-		otf2_keep(w, OTF2_EvtWriter_RmaRequestLock(w->w, NULL, c->t0, e->number, remote, 0, lock));
-		break;
-	case FN_MPI_Win_unlock:
-		if (target < 0)
-			break;
-		/* fall through */
-	case FN_MPI_Win_unlock_all:
-		complete_operations(w, win, target, true, c->t1);
-		otf2_keep(w, OTF2_EvtWriter_RmaReleaseLock(w->w, NULL, c->t1, e->number, remote, 0));
-		break;
-	case FN_MPI_Win_flush:
-	case FN_MPI_Win_flush_local:
-		if (target < 0)
-			break;
-		/* fall through */
-	case FN_MPI_Win_flush_all:
-	case FN_MPI_Win_flush_local_all:
-		complete_operations(w, win, target, fn == FN_MPI_Win_flush || fn == FN_MPI_Win_flush_all, c->t1);
-		break;
-	case FN_MPI_Win_sync:
-		otf2_keep(w, OTF2_EvtWriter_RmaSync(w->w, NULL, c->t1, e->number,
-						    w->d->win[win].comm == TRACE_SELF ? 0 : w->rank, OTF2_RMA_SYNC_TYPE_MEMORY));
-		break;
 	default:
-		break;
+		put_passive(w, c, fn, win);
 	}
 }
 
