@@ -435,6 +435,21 @@ static void make_file(struct making *m, const struct pattern_param *k)
 		put_argument(m, pattern_objects_file(&m->p->objects, (uint32_t)m->comm, (int32_t)mode, name));
 }
 
+/* A parameter of any other kind: a list, a value of the model, or the same in all calls. */
+static void make_other(struct making *m, const struct pattern_param *k)
+{
+	int64_t v;
+
+	if (trace_kind_is_array(k->kind) || k->at == PATTERN_NONE) {
+		make_literal(m, k, trace_kind_is_array(k->kind));
+		return;
+	}
+	v = value_at(m, k->at);
+	if (k->kind == TK_DISP && v == CALL_MISSING && k->literal[0] != TRACE_UNDEFINED)
+		refuse(m, "has a displacement of which the model says nothing: fit it anew");
+	put_argument(m, v == CALL_MISSING ? TRACE_UNDEFINED : v);
+}
+
 static void make_param(struct making *m, const struct pattern_param *k)
 {
 	int64_t v;
@@ -488,14 +503,7 @@ static void make_param(struct making *m, const struct pattern_param *k)
 		make_type(m, k);
 		break;
 	default:
-		if (trace_kind_is_array(k->kind) || k->at == PATTERN_NONE) {
-			make_literal(m, k, trace_kind_is_array(k->kind));
-			break;
-		}
-		v = value_at(m, k->at);
-		if (k->kind == TK_DISP && v == CALL_MISSING && k->literal[0] != TRACE_UNDEFINED)
-			refuse(m, "has a displacement of which the model says nothing: fit it anew");
-		put_argument(m, v == CALL_MISSING ? TRACE_UNDEFINED : v);
+		make_other(m, k);
 	}
 }
 
