@@ -22,10 +22,8 @@ sub symbols {
 	return @s;
 }
 
-# The text of passthrough.S for these functions.
-sub passthrough_text {
-	my ($h, @name) = @_;
-	my $text = <<'END';
+# The macro of a stub, and the code to which a stub jumps at first.
+my $CODE = <<'END';
 /* Generated from conf/trace.rules and mpi.h: functions that are counted and passed on.
  * A stub adds one to its counter and jumps; at first the jump leads to the resolver, which is given the number of
  * the target and must leave every argument as it was. */
@@ -152,7 +150,11 @@ passthrough_lazy:
 #endif
 
 END
-	my ($names, $symbols, $k) = ('', '', 0);
+
+# The text of passthrough.S for these functions.
+sub passthrough_text {
+	my ($h, @name) = @_;
+	my ($text, $names, $symbols, $k) = ($CODE, '', '', 0);
 	for my $i (0 .. $#name) {
 		for my $s (symbols($name[$i], $h)) {
 			$text .= "\tSTUB $s $i $k\n";
@@ -188,6 +190,5 @@ $symbols
 END
 	return $text;
 }
-
 
 1;
