@@ -214,7 +214,8 @@ static bool places_add(const struct topology *t, uint32_t entry, struct region_s
 				added |= !s->end;
 				s->end = true;
 			} else if (v != entry && !s->inner[v] && !s->place[v] && !is_last(t, v, entry, s)) {
-				added = s->place[v] = 1;
+				s->place[v] = 1;
+				added = true;
 			}
 		}
 	return added;
