@@ -3,10 +3,11 @@
 # A stream of MPI jobs with generous requests through the testbed, left alone and with limits by Precedent: the same
 # jobs at the same times, the store warmed by one run of each kind. Waits, bounded slowdowns, kills, extensions.
 #
-#   stream.pl [--jobs 28] [--every 4] [--seed 1] [--rounds 1] [--scale 1] [--json] [--keep]
+#   stream.pl [--jobs 28] [--every 4] [--seed 1] [--rounds 1] [--scale 1] [--soft] [--json] [--keep]
 #
 # A round takes some ten minutes for each of the two, and three minutes to warm up once. Both streams run on one testbed;
 # jobs are told apart by --predict=off and --predict=limit. --scale makes all jobs and the time between them shorter or longer.
+# --soft gives slurm.conf soft limits (Slurm 23.11): LimitGuard is soft then.
 #
 # Limits are whole minutes and come half a minute after the submission, so jobs are up to minutes long and most of them wait
 # longer than that. They hardly need the processor (paced), so that four nodes full of them fit two cores: one partition of all nodes.
@@ -24,8 +25,8 @@ use constant BOUND_S => 10;    # of the bounded slowdown
 use constant WAIT_S => 1200;    # for the whole stream, after the last submission
 
 my %opt = (jobs => 28, every => 4, seed => 1, rounds => 1, scale => 1);
-GetOptions(\%opt, 'jobs=i', 'every=f', 'seed=i', 'rounds=i', 'scale=f', 'json', 'keep') && !@ARGV
-    or die "usage: stream.pl [--jobs N] [--every SECONDS] [--seed N] [--rounds N] [--scale X] [--json] [--keep]\n";
+GetOptions(\%opt, 'jobs=i', 'every=f', 'seed=i', 'rounds=i', 'scale=f', 'soft', 'json', 'keep') && !@ARGV
+    or die "usage: stream.pl [--jobs N] [--every SECONDS] [--seed N] [--rounds N] [--scale X] [--soft] [--json] [--keep]\n";
 
 # Few kinds, as users have: name, layout, seconds, what is asked in minutes. Requests are round, and not in the order of
 # what the jobs need. All take whole nodes, of which there are four.
@@ -42,6 +43,13 @@ my $dir = $testbed->dir;
 $testbed->program('paced');
 my $made = $testbed->run({as => 'root'}, 'scontrol', 'create', 'PartitionName=all', 'Nodes=fast1,fast2,slow1,slow2', 'DefaultTime=60', 'MaxTime=1440');
 die "scontrol: $made->{err}$made->{out}" if $made->{rc} && $made->{err} !~ /exist/;
+
+if ($opt{soft}) {
+    my $file = "$dir/etc/slurm/slurm.conf";
+    my $text = $testbed->read($file) =~ s/^(SchedulerParameters=\S+)/$1,time_min_as_soft_limit/mr;
+    open my $f, '>', $file and print {$f} $text and close $f or die "$file: $!\n";
+    die "slurmctld does not read $file again\n" if $testbed->run({as => 'root'}, 'scontrol', 'reconfigure')->{rc};
+}
 
 # The same numbers everywhere.
 my $state = $opt{seed};
