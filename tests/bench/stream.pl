@@ -47,7 +47,9 @@ die "scontrol: $made->{err}$made->{out}" if $made->{rc} && $made->{err} !~ /exis
 if ($opt{soft}) {
     my $file = "$dir/etc/slurm/slurm.conf";
     my $text = $testbed->read($file) =~ s/^(SchedulerParameters=\S+)/$1,time_min_as_soft_limit/mr;
-    open my $f, '>', $file and print {$f} $text and close $f or die "$file: $!\n";
+    open my $f, '>', $file or die "$file: $!\n";
+    print {$f} $text;
+    close $f or die "$file: $!\n";
     die "slurmctld does not read $file again\n" if $testbed->run({as => 'root'}, 'scontrol', 'reconfigure')->{rc};
 }
 
