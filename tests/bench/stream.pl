@@ -41,9 +41,6 @@ my $testbed = Testbed->attach(name => $ENV{PRECEDENT_TESTBED} // 'stream', up =>
 END { $testbed->testbed('down') if $testbed && !$opt{keep} }
 my $dir = $testbed->dir;
 $testbed->program('paced');
-my $made = $testbed->run({as => 'root'}, 'scontrol', 'create', 'PartitionName=all', 'Nodes=fast1,fast2,slow1,slow2', 'DefaultTime=60', 'MaxTime=1440');
-die "scontrol: $made->{err}$made->{out}" if $made->{rc} && $made->{err} !~ /exist/;
-
 if ($opt{soft}) {
     my $file = "$dir/etc/slurm/slurm.conf";
     my $text = $testbed->read($file) =~ s/^(SchedulerParameters=\S+)/$1,time_min_as_soft_limit/mr;
@@ -52,6 +49,8 @@ if ($opt{soft}) {
     close $f or die "$file: $!\n";
     die "slurmctld does not read $file again\n" if $testbed->run({as => 'root'}, 'scontrol', 'reconfigure')->{rc};
 }
+my $made = $testbed->run({as => 'root'}, 'scontrol', 'create', 'PartitionName=all', 'Nodes=fast1,fast2,slow1,slow2', 'DefaultTime=60', 'MaxTime=1440');
+die "scontrol: $made->{err}$made->{out}" if $made->{rc} && $made->{err} !~ /exist/;
 
 # The same numbers everywhere.
 my $state = $opt{seed};
