@@ -74,12 +74,12 @@ static void tiles_put(FILE *out, const json_t *all)
 		 jnum(all, "below"));
 	page_tile(out, "Inside the interval", "", accuracy_percent(jnum(all, "inside") / n, a, sizeof(a)), more);
 	snprintf(a, sizeof(a), "%.0f", jnum(all, "cut_short"));
-	snprintf(more, sizeof(more), "of %.0f with a limit set; %.0f limit%s raised in time, %.0f time%s", jnum(all, "limits"),
+	snprintf(more, sizeof(more), "of %.0f set or planned shorter; %.0f limit%s raised in time, %.0f time%s", jnum(all, "limits"),
 		 jnum(all, "extended"), plural(jnum(all, "extended")), jnum(all, "extensions"), plural(jnum(all, "extensions")));
 	page_tile(out, "Ended below their request", jnum(all, "cut_short") > 0 ? "bad" : "good", a, more);
 	if (jnum(all, "requested_node_h") > 0) {
 		snprintf(a, sizeof(a), "%.2f &rarr; %.2f", jnum(all, "requested_of_used"), jnum(all, "limit_of_used"));
-		page_tile(out, "Reserved for each hour used", "", a, "as requested &rarr; with the limits set; 1 is perfect");
+		page_tile(out, "Reserved for each hour used", "", a, "as requested &rarr; as set or planned; 1 is perfect");
 		snprintf(more, sizeof(more), "of %s that were asked for; %s were used",
 			 accuracy_hours(jnum(all, "requested_node_h"), a, sizeof(a)),
 			 accuracy_hours(jnum(all, "used_node_h"), b, sizeof(b)));
@@ -190,7 +190,7 @@ static void foot_put(FILE *out)
 		 "Runs that were predicted, ran on the partition that they were predicted for, and completed or were ended by "
 		 "a time limit. Errors are |predicted &minus; actual| / actual of the completed ones. Above: ran longer than the upper bound of the "
 		 "predicted interval. Raised: the limit was raised while the job ran. Reservation freed: nodes times the requested time less the "
-		 "limit in the end. The waiting that this saved depends on all other jobs: <code>precedent replay --sacct --html FILE</code> "
+		 "limit in the end, or less what Slurm planned with. The waiting that this saved depends on all other jobs: <code>precedent replay --sacct --html FILE</code> "
 		 "schedules the site's past jobs with and without predictions.",
 		 "precedent accuracy");
 }

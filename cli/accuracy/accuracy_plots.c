@@ -422,7 +422,7 @@ void accuracy_plot_reserved(FILE *out, const json_t *answer)
 	double height = TOP + 20 + 46 * (double)(n < BARS_MAX ? n : BARS_MAX);
 	char text[256], h[3][24];
 
-	snprintf(text, sizeof(text), "%s node-hours were asked for, %s reserved by the limits in the end, %s used.",
+	snprintf(text, sizeof(text), "%s node-hours were asked for, %s reserved by limits and plans in the end, %s used.",
 		 accuracy_hours(jnum(all, "requested_node_h"), h[0], sizeof(h[0])),
 		 accuracy_hours(jnum(all, "limit_node_h"), h[1], sizeof(h[1])),
 		 accuracy_hours(jnum(all, "used_node_h"), h[2], sizeof(h[2])));

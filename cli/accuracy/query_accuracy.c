@@ -139,14 +139,14 @@ static void outcome_print(const json_t *all)
 
 	printf("Interval   %.0f of %.0f run%s ended inside it (%s); %.0f ran longer than its upper bound\n", jnum(all, "inside"),
 	       n, plural(n), accuracy_percent(jnum(all, "inside") / n, kept, sizeof(kept)), jnum(all, "under"));
-	printf("Limits     set for %.0f run%s, raised for %.0f (%.0f time%s); %.0f ended by a limit below what was asked for",
+	printf("Limits     set or planned for %.0f run%s, raised for %.0f (%.0f time%s); %.0f ended by a limit below what was asked for",
 	       jnum(all, "limits"), plural(jnum(all, "limits")), jnum(all, "extended"), jnum(all, "extensions"),
 	       plural(jnum(all, "extensions")), jnum(all, "cut_short"));
 	if (jnum(all, "unseen") > 0)
 		printf(",\n           and of %.0f more with such a limit the end was not seen", jnum(all, "unseen"));
 	putchar('\n');
 	if (jnum(all, "requested_node_h") > 0)
-		printf("Reserved   %.2f times what was used as it was asked for, %.2f times with the limits set:\n"
+		printf("Reserved   %.2f times what was used as it was asked for, %.2f times as set or planned:\n"
 		       "           %s node-hours of reservation freed (%s asked for, %s set, %s used)\n",
 		       jnum(all, "requested_of_used"), jnum(all, "limit_of_used"),
 		       accuracy_hours(jnum(all, "freed_node_h"), h[0], sizeof(h[0])),

@@ -512,7 +512,7 @@ static void explain_rules(const char *kept)
 
 static void explain_limit(const json_t *answer)
 {
-	const json_t *job = json_object_get(answer, "job"), *rules = json_object_get(answer, "rules"), *plan = json_object_get(answer, "plan_min");
+	const json_t *job = json_object_get(answer, "job"), *rules = json_object_get(answer, "rules"), *plan = json_object_get(job, "plan_min");
 	char asked[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX], least[DURATION_TEXT_MAX], hi[DURATION_TEXT_MAX];
 	const json_t *pred = json_object_get(job, "predicted");
 	const char *kept = jstr(answer, "limit_rules");
@@ -522,8 +522,8 @@ static void explain_limit(const json_t *answer)
 	if (!pred || json_is_null(json_object_get(job, "limit_min"))) {
 		printf("Limit:     left as it was asked for (%s), mode %s.\n", asked, jstr(job, "mode"));
 		minutes_text(plan, limit, sizeof(limit));
-		if (plan)
-			printf("           Slurm plans with %s: the job's TimeMin.\n", limit);
+		if (json_is_integer(plan))
+			printf("           Slurm %s with %s: the job's TimeMin.\n", *jstr(job, "state") ? "planned" : "plans", limit);
 		if (*kept && strcmp(jstr(job, "mode"), "observe"))
 			explain_rules(kept);
 		return;

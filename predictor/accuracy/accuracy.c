@@ -95,14 +95,14 @@ static double precedent_median(const struct accuracy_sample *const *samples, siz
 
 static void tally(const struct accuracy_sample *s, struct accuracy_row *row)
 {
-	double asked = s->said_s[ACCURACY_REQUEST], set = s->limit_s > 0 ? s->limit_s : asked, nodes = s->nodes ? s->nodes : 1;
+	double asked = s->said_s[ACCURACY_REQUEST], set = s->limit_s > 0 ? s->limit_s : s->plan_s > 0 ? s->plan_s : asked, nodes = s->nodes ? s->nodes : 1;
 
 	row->under += s->elapsed_s > s->hi_s;
 	if (s->completed) {
 		row->below += s->elapsed_s < s->lo_s;
 		row->inside += s->elapsed_s >= s->lo_s && s->elapsed_s <= s->hi_s;
 	}
-	row->limits += s->limit_s > 0;
+	row->limits += s->limit_s > 0 || s->plan_s > 0;
 	row->extended += s->extensions > 0;
 	row->extensions += s->extensions;
 	row->timed_out += !s->completed;

@@ -47,6 +47,7 @@ struct accuracy_sample {
 	double elapsed_s, lo_s, hi_s;
 	double said_s[ACCURACY_PREDICTORS]; /* 0: that one knew nothing */
 	double limit_s;			    /* what we set, in the end; 0: left alone */
+	double plan_s; /* with a limit that was left alone: planned for so long, or until it ended; 0: as it was asked for */
 	bool completed;			    /* else ended by its limit */
 };
 
@@ -89,11 +90,11 @@ struct accuracy_row {
 	size_t n; /* runs that count */
 	struct accuracy_errors of[ACCURACY_PREDICTORS];
 	size_t under, below, inside; /* above, below, within the interval; n = under + below + inside + unknown, which is of ended ones */
-	size_t limits;		     /* set by Precedent */
+	size_t limits;		     /* set by Precedent, or planned with less */
 	size_t extended, extensions; /* runs, times */
 	size_t timed_out, cut_short; /* by their limit; of those with a limit below what their user asked for */
 	/* Over the runs of which the request is known: */
-	double used_s, requested_s, set_s; /* set: the request where the limit was left alone */
+	double used_s, requested_s, set_s; /* set: the request where nothing was set */
 	double used_node_h, requested_node_h, set_node_h;
 };
 

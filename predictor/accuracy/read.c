@@ -5,6 +5,7 @@
  * any of them.
  */
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,6 +94,8 @@ void accuracy_sample_of(const struct store_run *r, struct accuracy_sample *s)
 	s->said_s[ACCURACY_REQUEST] = limit_seconds(r->user_limit_min);
 	s->said_s[ACCURACY_PERFECT] = r->elapsed_s;
 	s->limit_s = limit_seconds(r->limit_min);
+	if (r->plan_min)
+		s->plan_s = fmax(60.0 * r->plan_min, r->elapsed_s);
 	s->completed = !strcmp(r->end_state, "COMPLETED");
 }
 

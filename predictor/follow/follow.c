@@ -451,6 +451,18 @@ static bool limit_refresh(struct store_run *r, const struct cluster_job *job)
 	return true;
 }
 
+/* A user's own --time-min is no plan of ours: the plugin wishes for nothing then. */
+static bool plan_refresh(struct store_run *r, const struct cluster_job *job)
+{
+	const struct job_comment *c = job->ours;
+	uint32_t plan = c && c->wish_min == job->time_min_min ? job->time_min_min : 0;
+
+	if (r->plan_min == plan)
+		return false;
+	r->plan_min = plan;
+	return true;
+}
+
 /* Updates the row from the job; returns true if the row has changed. */
 static bool run_refresh(const struct daemon_env *env, struct store_run *r, const struct cluster_job *job)
 {
@@ -473,6 +485,7 @@ static bool run_refresh(const struct daemon_env *env, struct store_run *r, const
 		changed = true;
 	}
 	changed |= limit_refresh(r, job);
+	changed |= plan_refresh(r, job);
 	if (r->nodes != job->nodes || r->tasks != job->tasks || r->restarts != job->restarts || r->array_task != job->array_task) {
 		r->nodes = job->nodes;
 		r->tasks = job->tasks;

@@ -99,6 +99,7 @@ static uint64_t facts_of(const struct cluster_job *job)
 		job->array_job,
 		job->array_task,
 		job->limit_min,
+		job->time_min_min,
 		job->nodes,
 		job->tasks,
 	};

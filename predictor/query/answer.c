@@ -90,6 +90,7 @@ static json_t *run_json(const struct store_run *r)
 	json_object_set_new(o, "tasks", json_integer(r->tasks));
 	json_object_set_new(o, "user_limit_min", minutes_json(r->user_limit_min));
 	json_object_set_new(o, "limit_min", minutes_json(r->limit_min));
+	json_object_set_new(o, "plan_min", r->plan_min ? json_integer(r->plan_min) : json_null());
 	json_object_set_new(o, "submit", json_integer(r->submit_time));
 	json_object_set_new(o, "start", json_integer(r->start_time));
 	json_object_set_new(o, "end", json_integer(r->end_time));
@@ -364,19 +365,6 @@ static int show_limit_rules(const struct answer_env *env, json_t *reply, struct 
 	return rc < 0 ? -1 : 0;
 }
 
-/* What the scheduler plans the job with, under LimitGuard = soft. Tasks of an array that wait share one row. */
-static int show_plan(const struct answer_env *env, const struct store_run *r, json_t *reply, struct errbuf *errp)
-{
-	struct store_limit row;
-	int rc = r->end_state[0] ? 0 : store_limit_get(env->store, r->jobid, &row, errp);
-
-	if (rc == 0 && !r->end_state[0] && r->array_job)
-		rc = store_limit_get(env->store, r->array_job, &row, errp);
-	if (rc > 0 && row.soft && row.set_min != DURATION_UNSET)
-		json_object_set_new(reply, "plan_min", json_integer(row.set_min));
-	return rc < 0 ? -1 : 0;
-}
-
 static json_t *answer_show(const struct answer_env *env, json_t *request, struct errbuf *errp)
 {
 	struct store_run r;
@@ -399,7 +387,7 @@ static json_t *answer_show(const struct answer_env *env, json_t *request, struct
 	json_object_set_new(reply, "baselines", baselines);
 	if (show_program(env, &r, reply, errp) < 0 || answer_family(env, &r, reply, errp) < 0 ||
 	    answer_tracing(env, &r, reply, errp) < 0 || show_quota(env, &r, reply, errp) < 0 ||
-	    show_limit_rules(env, reply, errp) < 0 || show_plan(env, &r, reply, errp) < 0) {
+	    show_limit_rules(env, reply, errp) < 0) {
 		json_decref(reply);
 		return NULL;
 	}

@@ -151,6 +151,8 @@ static const char *const migrations[STORE_SCHEMA_VERSION] = {
 	  " updated INT NOT NULL, PRIMARY KEY(kin, candidate)) WITHOUT ROWID;",
     /* 9 -> 10. Imported runs whose scripts were not yet asked for (unscripted.h). */
     [9] = "CREATE TABLE unscripted(jobid INT NOT NULL, submit_time INT NOT NULL, PRIMARY KEY(jobid, submit_time)) WITHOUT ROWID;",
+    /* 10 -> 11. Planned times of runs (runs.h). */
+    [10] = "ALTER TABLE runs ADD COLUMN plan_min INT NOT NULL DEFAULT 0;",
 };
 
 static int read_number(struct store *s, const char *sql, int *out, struct errbuf *err)

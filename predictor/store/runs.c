@@ -52,6 +52,7 @@ static int run_write(struct store *s, enum store_query q, const struct store_run
 	store_bind_text(st, 31, r->weighed);
 	sqlite3_bind_int64(st, 32, r->array_task);
 	store_bind_text(st, 33, r->similar);
+	sqlite3_bind_int64(st, 34, r->plan_min);
 	n = store_run_stmt(s, st, "cannot write a run", err);
 	if (n > 0 && s->past && past_memory_run(s->past, r) < 0)
 		store_past_drop(s);
@@ -105,6 +106,7 @@ static void read_run(sqlite3_stmt *st, struct store_run *r)
 	store_column_text(st, 30, r->weighed, sizeof(r->weighed));
 	r->array_task = (uint32_t)sqlite3_column_int64(st, 31);
 	store_column_text(st, 32, r->similar, sizeof(r->similar));
+	r->plan_min = (uint32_t)sqlite3_column_int64(st, 33);
 }
 
 static int finish_get(struct store *s, sqlite3_stmt *st, struct store_run *r, struct errbuf *err)

@@ -21,6 +21,7 @@ struct store_run {
 	char pred_candidate[CONF_CANDIDATE_MAX]; /* what pred_s is for */
 	double pred_s, lo_s, hi_s;		 /* 0 = none */
 	uint32_t user_limit_min, limit_min;	 /* as in struct job_comment; limit_min also when raised */
+	uint32_t plan_min; /* its time_min by LimitGuard = soft; 0: none */
 	uint32_t nodes, tasks;
 	int64_t start_time, end_time; /* 0 = not yet */
 	double elapsed_s;

@@ -22,7 +22,7 @@ static _Thread_local enum store_fault last_fault;
 
 #define RUN_VALUES                                                                                                                    \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25,"         \
-	" ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33"
+	" ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34"
 
 /* Two look-ups by key: for "key IN (...)" SQLite builds a table for each row. */
 #define DRIFTED_OF(name)                                                                                                              \

@@ -19,7 +19,7 @@
 #include "common/errbuf.h"
 #include "common/identity.h"
 
-#define STORE_SCHEMA_VERSION 10
+#define STORE_SCHEMA_VERSION 11
 #define STORE_ESTIMATES_MAX  CONF_CANDIDATES_MAX
 #define STORE_REASON_MAX     304
 #define STORE_RESULT_MAX     65536

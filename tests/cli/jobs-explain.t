@@ -102,6 +102,9 @@ subtest 'little is known' => sub {
 	unlike($out, qr/Warning|Beside|Estimates/, 'nothing made up');
 	like(words('explain', sub { $_[0]{past_errors} = {} }), qr/No earlier prediction there had come to its end/, 'no past');
 	unlike(words('explain', sub { $_[0]{job}{user_limit_min} = 'UNLIMITED' }), qr/Warning/, 'no limit, no warning');
+	unlike(words('explain'), qr/TimeMin/, 'no plan of Slurm is told where there is none');
+	like(words('explain', sub { @{$_[0]{job}}{qw(limit_min plan_min)} = (undef, 4) }),
+		qr/^Limit: .*\n +Slurm planned with 00:04:00: the job's TimeMin\.$/m, 'the plan is told');
 	like(words('explain', sub { $_[0]{job}{user_limit_min} = 9 }), qr/Warning: +asked was for less than is predicted/, 'much too short');
 };
 

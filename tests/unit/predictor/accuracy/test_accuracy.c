@@ -178,12 +178,32 @@ static void test_read(void **state)
 	store_close(s);
 }
 
+/* Slurm planned with two minutes, and the limit of ten stayed. */
+static void test_planned(void **state)
+{
+	struct accuracy_sample s[2];
+	const struct accuracy_sample *const list[] = {&s[0], &s[1]};
+	struct store_run r = run(1, 1000, 60, 100, "COMPLETED"), late = run(2, 2000, 600, 100, "TIMEOUT");
+	struct accuracy_row row;
+
+	(void)state;
+	r.plan_min = late.plan_min = 2;
+	accuracy_sample_of(&r, &s[0]);
+	accuracy_sample_of(&late, &s[1]);
+	assert_int_equal(accuracy_row_make(list, 2, &row, NULL), 0);
+	assert_int_equal(row.limits, 2);
+	assert_true(row.requested_s == 1200 && row.set_s == 120 + 600);
+	assert_int_equal(row.timed_out, 1);
+	assert_int_equal(row.cut_short, 0); /* its user's limit ended it */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quantiles),
 		cmocka_unit_test(test_row),
 		cmocka_unit_test(test_random_rows),
+		cmocka_unit_test(test_planned),
 		cmocka_unit_test_setup_teardown(test_read, setup, teardown),
 	};
 

@@ -55,6 +55,15 @@ static struct store_limit row_of(uint32_t id)
 	return row;
 }
 
+static struct store_run run_of(uint32_t id)
+{
+	struct store_run run;
+	struct errbuf e;
+
+	assert_int_equal(store_run_get(w->store, id, &run, &e), 1);
+	return run;
+}
+
 static void test_set(void **state)
 {
 	struct cluster_job *j = soft_job(30);
@@ -64,8 +73,10 @@ static void test_set(void **state)
 	job_run(j);
 	looks(400); /* past the planned time, and nothing is done */
 	assert_int_equal(w->n_time_mins, 1);
+	assert_int_equal(run_of(30).plan_min, 10);
 	job_end(j, "TIMEOUT", 3600);
 	look();
+	assert_int_equal(run_of(30).plan_min, 10);
 	assert_int_equal(row_of(30).jobid, 0);
 	assert_int_equal(w->n_limits, 0);
 	assert_int_equal(w->n_armed, 0);
@@ -91,6 +102,7 @@ static void test_similar_runs(void **state)
 	w->partitions[0].o.overtime_min = w->partitions[1].o.overtime_min = 40;
 	looks(4);
 	assert_int_equal(j->time_min_min, 0);
+	assert_int_equal(run_of(30).plan_min, 0);
 	assert_int_equal(j->limit_min, 60);
 	assert_int_equal(w->n_limits, 0);
 }

@@ -231,6 +231,20 @@ static void run_put(struct store *s, uint32_t job, uint32_t uid, const char *par
 	ok(store_run_put(s, &r, &err));
 }
 
+/* It kept its limit of an hour. */
+static void planned_put(struct store *s, uint32_t job, uint32_t plan_min, double took)
+{
+	struct store_run r;
+
+	run_put(s, job, 1000, "fast", 60, DURATION_UNSET, took);
+	assert_int_equal(store_run_get(s, job, &r, &err), 1);
+	assert_int_equal(r.plan_min, 0);
+	r.plan_min = plan_min;
+	ok(store_run_put(s, &r, &err));
+	assert_int_equal(store_run_get(s, job, &r, &err), 1);
+	assert_int_equal(r.plan_min, plan_min);
+}
+
 static void test_costs(void **state)
 {
 	struct store *s = must_open(STORE_WRITE);
@@ -250,13 +264,16 @@ static void test_costs(void **state)
 	run_put(s, 4, 1000, "fast", 60, DURATION_UNSET, 300);	   /* not set */
 	run_put(s, 5, 1000, "fast", DURATION_UNLIMITED, 10, 300);
 	ok(store_run_put(s, &open, &err)); /* not yet at its end */
+	planned_put(s, 6, 10, 300);  /* frees 50 minutes, too */
+	planned_put(s, 7, 10, 1200); /* ran for twenty, and frees 40 */
 	costs(s, STORE_ALL_USERS, 0);
 	assert_int_equal(n_cost, 3);
 	assert_int_equal(cost[0].uid, 1000);
 	assert_string_equal(cost[0].partition, "fast");
-	assert_int_equal(cost[0].jobs, 5);
-	assert_int_equal(cost[0].limited, 1);
-	assert_true(cost[0].used_node_s == 5 * 900 && cost[0].asked_node_s == 3 * 3600 && cost[0].freed_node_s == 3 * 3000);
+	assert_int_equal(cost[0].jobs, 7);
+	assert_int_equal(cost[0].limited, 3);
+	assert_true(cost[0].used_node_s == 6 * 900 + 3 * 1200);
+	assert_true(cost[0].asked_node_s == 3 * 3 * 3600 && cost[0].freed_node_s == 3 * (3000 + 3000 + 2400));
 	assert_true(cost[0].probes == 0 && cost[0].probe_node_s == 0);
 	assert_string_equal(cost[1].partition, "slow");
 	assert_true(cost[1].probes == 3 && cost[1].probe_node_s == 50 && cost[1].jobs == 0);
