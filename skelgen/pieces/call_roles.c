@@ -10,11 +10,12 @@
 
 #include "common/array.h"
 #include "common/hash_table.h"
-#include "skelgen/pieces/open_receives.h"
+#include "skelgen/pieces/open_requests.h"
 #include "trace/functions.h"
 
 /* Messages of MPI_Mprobe have slots of their own, which are numbered behind those of requests. */
 #define MESSAGE_SLOT ((int64_t)1 << 30)
+#define SENDS        0 /* call_role.request of sends: one can stand for any other; receives have hashes there */
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -181,20 +182,34 @@ static bool wildcards(const struct trace_defs *d)
 	return false;
 }
 
+/* Of sends, the envelope is that of the message. Calls that send and receive, and partitioned sends, have none. */
+static void send_envelope_of(const struct trace_defs *d, uint32_t sym, struct call_role *r)
+{
+	int64_t dst = sig_scalar(d, sym, TK_DST, INT64_MIN), comm = sig_scalar(d, sym, TK_COMM, TRACE_NULL);
+
+	if (dst == INT64_MIN || comm < 0 || sig_scalar(d, sym, TK_SRC, INT64_MIN) != INT64_MIN ||
+	    strcmp(trace_fn[d->sigs.sig[sym].fn].name, "MPI_Psend_init") == 0)
+		return;
+	r->envelope = mix(~(uint64_t)comm, mix((uint64_t)dst, (uint64_t)sig_scalar(d, sym, TK_TAG, 0))) | 1;
+	r->request = SENDS;
+}
+
 /* With wildcards, all receives on a communicator may compete for a message. */
 static void envelope_of(const struct trace_defs *d, uint32_t sym, bool wild, struct call_role *r)
 {
 	int64_t src = sig_scalar(d, sym, TK_SRC, INT64_MIN), comm = sig_scalar(d, sym, TK_COMM, TRACE_NULL);
 	struct sig_walk w;
 
+	if (trace_fn[d->sigs.sig[sym].fn].cls == TC_ISEND)
+		send_envelope_of(d, sym, r);
 	if (trace_fn[d->sigs.sig[sym].fn].cls != TC_IRECV || src == INT64_MIN || comm < 0)
 		return;
 	r->envelope = mix((uint64_t)comm, wild ? 0 : mix((uint64_t)src, (uint64_t)sig_scalar(d, sym, TK_TAG, 0))) | 1;
-	r->receive = d->sigs.sig[sym].fn;
+	r->request = d->sigs.sig[sym].fn;
 	sig_walk_begin(&w, d, sym);
 	while (sig_walk_next(&w))
 		for (uint32_t i = 0; w.kind != TK_NEWREQ && i < w.n; i++)
-			r->receive = mix(r->receive, (uint64_t)w.val[i]);
+			r->request = mix(r->request, (uint64_t)w.val[i]);
 }
 
 /* Number of request slots; 0 if a request persists, which is used in many pieces under its slot's number. Tracers give the lowest
@@ -295,9 +310,9 @@ struct slots {
 	uint32_t cap;
 };
 
-/* Persistent receives by slot: the envelope and a hash of the call that made it; zero: another request. */
+/* Persistent sends and receives by slot: the envelope and a hash of the call that made it; zero: another request. */
 struct persistents {
-	struct open_receive *of;
+	struct open_request *of;
 	uint32_t cap;
 };
 
@@ -307,7 +322,7 @@ struct walk {
 	struct slots slot, message;
 	uint64_t *count; /* by counter */
 	uint64_t open;   /* epochs */
-	struct open_receives receives; /* if a cut may have them open */
+	struct open_requests requests; /* sends and receives, if a cut may have them open */
 	struct persistents persistent;
 	struct hash_table fences; /* open ones, by hash */
 	bool no_memory;
@@ -330,16 +345,16 @@ static uint64_t *slot_at(struct walk *w, int64_t slot)
 	return &s->since[slot];
 }
 
-/* receive: that is posted, or NULL. */
-static void slot_open(struct walk *w, int64_t slot, uint64_t event, const struct open_receive *receive)
+/* request: send or receive that a cut may have open, or NULL. */
+static void slot_open(struct walk *w, int64_t slot, uint64_t event, const struct open_request *request)
 {
 	uint64_t *at = slot_at(w, slot);
 
 	if (at == NULL)
 		return;
 	*at = event;
-	if (receive != NULL)
-		w->no_memory |= open_receives_add(&w->receives, receive) != 0;
+	if (request != NULL)
+		w->no_memory |= open_requests_add(&w->requests, request) != 0;
 }
 
 static void slot_close(struct walk *w, int64_t slot, uint64_t event)
@@ -348,7 +363,7 @@ static void slot_close(struct walk *w, int64_t slot, uint64_t event)
 
 	if (at == NULL || *at == NOT_OPEN)
 		return;
-	if (!open_receives_remove(&w->receives, slot) && *at != event && w->l->pair != NULL)
+	if (!open_requests_remove(&w->requests, slot) && *at != event && w->l->pair != NULL)
 		w->l->pair(w->l->arg, *at, event);
 	*at = NOT_OPEN;
 }
@@ -377,27 +392,36 @@ static void persistent_make(struct walk *w, uint32_t sym, const struct call_role
 	}
 	if (p->cap > before)
 		memset(p->of + before, 0, (p->cap - before) * sizeof *p->of);
-	p->of[r->makes] = (struct open_receive){r->makes, r->envelope, mix(sym, (uint64_t)r->makes)};
+	p->of[r->makes] = (struct open_request){r->makes, r->envelope, mix(sym, (uint64_t)r->makes)};
 }
 
 static void start(struct walk *w, int64_t slot, uint64_t event)
 {
-	bool receive = w->roles->open_receives && slot >= 0 && slot < w->persistent.cap && w->persistent.of[slot].envelope != 0;
+	bool open = w->roles->open_requests && slot >= 0 && slot < w->persistent.cap && w->persistent.of[slot].envelope != 0;
 
-	slot_open(w, slot, event, receive ? &w->persistent.of[slot] : NULL);
+	slot_open(w, slot, event, open ? &w->persistent.of[slot] : NULL);
+}
+
+/* Where no messages are under way, the messages of all open sends have been received. These sends complete in any order. */
+static void post(struct walk *w, uint64_t event, const struct call_role *r)
+{
+	bool any_slot = w->roles->any_slots && w->roles->n_slot > 0, received = r->request == SENDS && !w->roles->under_way;
+	const struct open_request request = {r->slot, received ? 1 : r->envelope,
+					     any_slot ? r->request : mix(r->request, (uint64_t)r->slot)};
+
+	slot_open(w, r->slot, event, w->roles->open_requests && r->envelope != 0 ? &request : NULL);
 }
 
 static void step(struct walk *w, uint64_t event, uint32_t sym)
 {
 	const struct call_role *r = &w->roles->role[sym];
-	const struct open_receive receive = {r->slot, r->envelope, w->roles->any_slots && w->roles->n_slot > 0 ? r->receive : mix(sym, (uint64_t)r->slot)};
 
 	for (uint32_t i = 0; i < r->n_ends; i++)
 		slot_close(w, r->ends[i], event);
 	for (uint32_t i = 0; i < r->n_starts; i++)
 		start(w, r->starts[i], event);
 	if (r->slot >= 0)
-		slot_open(w, r->slot, event, w->roles->open_receives && r->envelope != 0 ? &receive : NULL);
+		post(w, event, r);
 	persistent_make(w, sym, r);
 	if (r->collective != 0 && w->l->collective != NULL)
 		w->l->collective(w->l->arg, event, r, w->count[r->counter]++);
@@ -415,14 +439,14 @@ int rank_walk(const struct trace_rank *rank, const struct call_roles *roles, con
 	folded_begin(&it, &rank->events);
 	for (uint64_t e = 0; !w.no_memory && folded_next(&it, &sym); e++) {
 		if (l->before != NULL)
-			l->before(l->arg, e, w.open + w.receives.state, &w.receives);
+			l->before(l->arg, e, w.open + w.requests.state, &w.requests);
 		step(&w, e, sym);
 	}
 	free(w.count);
 	free(w.slot.since);
 	free(w.message.since);
 	free(w.persistent.of);
-	open_receives_free(&w.receives);
+	open_requests_free(&w.requests);
 	hash_table_free(&w.fences);
 	return w.no_memory ? err_set(err, "no memory to follow the calls of a rank") : 0;
 }

@@ -21,8 +21,8 @@ struct call_role {
 	int64_t slot;          /* request or message that the call leaves open; -1: none */
 	const int64_t *starts, *ends; /* requests that it starts again, and completes or frees */
 	uint32_t n_starts, n_ends;
-	uint64_t envelope;     /* of the receive that the call posts or makes persistent; 0: another call */
-	uint64_t receive;      /* hash of the call and its values but the slot: equal receives can stand for each other */
+	uint64_t envelope;     /* of the send or receive that the call starts or makes persistent; 0: another call */
+	uint64_t request;      /* the same for requests that can stand for each other: receives of the same call and values, but the slot */
 	uint64_t collective;   /* hash of the communicator on which it is collective; 0: none, or no others are in it */
 	int64_t weight;        /* of this rank; the weights of all that take part add up to 0 */
 	uint32_t counter;      /* of calls on this communicator: an index below n_counter */
@@ -34,9 +34,9 @@ struct call_roles {
 	uint32_t n, n_counter;
 	uint32_t n_slot;        /* of requests; 0: requests persist, and an excerpt keeps their slots */
 	struct call_role *role; /* by symbol */
-	bool open_receives;     /* a cut may have receives open: rank_walk() tells them as epochs, and not as pairs */
+	bool open_requests;    /* a cut may have sends and receives open: rank_walk() tells them as epochs, and not as pairs */
 	bool under_way;         /* a cut may have messages under way: see under_way.h */
-	bool any_slots;         /* the open receives may be in other slots at each cut, if n_slot > 0 */
+	bool any_slots;         /* the open requests may be in other slots at each cut, if n_slot > 0 */
 	int64_t *value;         /* single slots of `ends` */
 };
 
@@ -47,7 +47,7 @@ void call_roles_free(struct call_roles *r);
 /* The same on all ranks of a collective call, which is number `count` of its rank on the communicator. */
 uint64_t call_role_key(const struct call_role *r, uint64_t count);
 
-struct open_receives;
+struct open_requests;
 
 /* What rank_walk() tells in the order of the rank's calls. NULL: not wanted. */
 struct walk_listener {
@@ -56,8 +56,8 @@ struct walk_listener {
 	void (*pair)(void *arg, uint64_t first, uint64_t last);
 	/* The call is number `count` of its rank on its communicator. */
 	void (*collective)(void *arg, uint64_t event, const struct call_role *role, uint64_t count);
-	/* Before each call: hash of the epochs and receives that are open. */
-	void (*before)(void *arg, uint64_t event, uint64_t open, const struct open_receives *receives);
+	/* Before each call: hash of the epochs, sends and receives that are open. */
+	void (*before)(void *arg, uint64_t event, uint64_t open, const struct open_requests *requests);
 };
 
 /* Returns 0, or -1 without memory. */

@@ -13,7 +13,7 @@
 
 #include "common/array.h"
 #include "common/hash_table.h"
-#include "skelgen/pieces/open_receives.h"
+#include "skelgen/pieces/open_requests.h"
 #include "skelgen/pieces/under_way.h"
 #include "trace/clock/clock.h"
 #include "trace/messages/messages.h"
@@ -37,7 +37,7 @@ struct part {
 	int32_t event;
 };
 
-/* A place where a rank has its usual receives and epochs open, relative to the cut's first place. */
+/* A place where a rank has its usual requests and epochs open, relative to the cut's first place. */
 struct usual {
 	uint32_t rank;
 	int32_t event;
@@ -46,7 +46,7 @@ struct usual {
 struct near_cut {
 	struct parted *pair;
 	struct part *part;
-	struct usual *usual; /* by rank, rising; only if receives may be open */
+	struct usual *usual; /* by rank, rising; only if requests may be open */
 	uint32_t n_pair, cap_pair, n_part, cap_part, n_usual, cap_usual;
 	bool dropped;
 };
@@ -57,8 +57,8 @@ struct finder {
 	struct near_cut *near;
 	uint64_t kept, reach;
 	uint32_t rank; /* that is walked */
-	uint64_t open; /* its usual receives and epochs */
-	bool open_receives;
+	uint64_t open; /* its usual requests and epochs */
+	bool open_requests;
 	struct under_way under_way; /* messages at cuts */
 	bool no_memory;
 };
@@ -221,7 +221,7 @@ static int own_message(const struct trace_message *m, void *arg)
 	return 0;
 }
 
-/* ---- receives that are open ---- */
+/* ---- requests that are open ---- */
 
 /* How often a rank had what open before a call. */
 struct states {
@@ -231,13 +231,13 @@ struct states {
 	bool no_memory;
 };
 
-static void state_count(void *arg, uint64_t event, uint64_t open, const struct open_receives *receives)
+static void state_count(void *arg, uint64_t event, uint64_t open, const struct open_requests *requests)
 {
 	struct states *s = arg;
 	uint32_t at, i;
 
 	(void)event;
-	(void)receives;
+	(void)requests;
 	HASH_TABLE_FOR_EACH(&s->at, open, at, i)
 		if (s->open[i] == open) {
 			s->times[i]++;
@@ -273,12 +273,12 @@ static int usual_find(struct finder *f, const struct call_roles *roles, struct e
 	return rv == 0 && s.no_memory ? err_set(err, "no memory to cut the run") : rv;
 }
 
-static void usual_keep(void *arg, uint64_t event, uint64_t open, const struct open_receives *receives)
+static void usual_keep(void *arg, uint64_t event, uint64_t open, const struct open_requests *requests)
 {
 	struct finder *f = arg;
 	uint32_t first, end;
 
-	(void)receives;
+	(void)requests;
 	if (open != f->open)
 		return;
 	cuts_near(f, f->rank, event, false, &first, &end);
@@ -379,7 +379,7 @@ static void cut_move(struct finder *f, uint32_t cut, int32_t *moved)
 		qsort(c->part, c->n_part, sizeof *c->part, by_key);
 	while (!c->dropped && changed) {
 		changed = draw_once(c, moved);
-		changed |= f->open_receives && usual_draw(c, f->cuts->n_ranks, moved);
+		changed |= f->open_requests && usual_draw(c, f->cuts->n_ranks, moved);
 		c->dropped |= !within_reach(f, moved);
 	}
 	for (uint32_t r = 0; !c->dropped && r < f->cuts->n_ranks; r++)
@@ -431,13 +431,13 @@ static void proof_part(void *arg, uint64_t event, const struct call_role *r, uin
 	p->sum[cuts_segment(p->f->cuts, p->f->rank, event)] += call_role_key(r, count) * (uint64_t)r->weight;
 }
 
-static void proof_before(void *arg, uint64_t event, uint64_t open, const struct open_receives *receives)
+static void proof_before(void *arg, uint64_t event, uint64_t open, const struct open_requests *requests)
 {
 	struct proof *p = arg;
 	const struct cuts *c = p->f->cuts;
 
 	for (; p->next < c->n && c->at[(size_t)p->next * c->n_ranks + p->f->rank] <= event; p->next++) {
-		uint64_t all = open + open_receives_order(receives);
+		uint64_t all = open + open_requests_order(requests);
 
 		p->open[p->next] += all != 0 ? XXH3_64bits_withSeed(&all, sizeof all, p->f->rank) : 0;
 	}
@@ -533,11 +533,11 @@ static int prove(struct finder *f, const struct call_roles *roles, bool *drop, s
 
 static int near_collect(struct finder *f, const struct call_roles *roles, struct errbuf *err)
 {
-	const struct walk_listener l = {f, own_pair, own_part, f->open_receives ? usual_keep : NULL};
+	const struct walk_listener l = {f, own_pair, own_part, f->open_requests ? usual_keep : NULL};
 	struct trace_messages_report report;
 
 	for (f->rank = 0; f->rank < f->cuts->n_ranks; f->rank++)
-		if ((f->open_receives && usual_find(f, &roles[f->rank], err) != 0) ||
+		if ((f->open_requests && usual_find(f, &roles[f->rank], err) != 0) ||
 		    rank_walk(trace_get_rank(f->t, f->rank), &roles[f->rank], &l, err) != 0)
 			return -1;
 	under_way_begin(&f->under_way);
@@ -579,7 +579,7 @@ int cuts_find(const struct trace *t, const struct call_roles *roles, const uint6
 	struct finder f = {.t = t, .cuts = out, .near = calloc(n + 1u, sizeof *f.near)};
 	int rv;
 
-	f.open_receives = n_ranks > 0 && roles[0].open_receives;
+	f.open_requests = n_ranks > 0 && roles[0].open_requests;
 	*out = (struct cuts){.n = n, .n_ranks = n_ranks, .at = calloc((size_t)n * n_ranks + 1, sizeof *out->at)};
 	/* A call is part of about two pairs. */
 	f.reach = PAIRS_MOST / 2 / ((uint64_t)n * n_ranks + 1);

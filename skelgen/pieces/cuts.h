@@ -2,8 +2,8 @@
 /*
  * Consistent cuts of a run. A cut is one place in the calls of each rank. No message, request or collective begins before
  * the cut and ends after it. The calls between two cuts can run alone.
- * If call_roles.open_receives is set, receives may be open at a cut. At all cuts the same receives are open then, and they get
- * messages in the same order.
+ * If call_roles.open_requests is set, sends and receives may be open at a cut. At all cuts the same ones are open then. The
+ * receives get messages in the same order.
  * If call_roles.under_way is set, messages may be under way at a cut: on each channel equally many at all cuts (under_way.h).
  *
  * A cut begins as a moment. The calls that the moment parts are then moved in front of the cut, until none is parted.
@@ -21,11 +21,11 @@
 struct cuts {
 	uint32_t n, n_ranks;
 	uint64_t *at; /* [cut * n_ranks + rank]: the rank's first call behind the cut; does not fall with the cut */
-	bool open;    /* receives, messages, or epochs of windows or of split file accesses, are open at the cuts */
+	bool open;    /* requests, messages, or epochs of windows or of split file accesses, are open at the cuts */
 };
 
 /* Cuts at or soon after the given moments (ns on the common time line, rising). There may be fewer than moments, or none.
- * All cuts have the same open epochs and receives, and equally many messages under way. roles: by rank.
+ * All cuts have the same open epochs and requests, and equally many messages under way. roles: by rank.
  * Returns 0, or -1 with the reason. */
 int cuts_find(const struct trace *t, const struct call_roles *roles, const uint64_t *moment_ns, uint32_t n, struct cuts *out,
 	      struct errbuf *err);

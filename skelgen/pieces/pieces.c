@@ -16,7 +16,7 @@
 #include "trace/cpu_time/run_own.h"
 
 #define PIECES_WANTED 40   /* enough for an interval from the differences of 8 kinds' pieces */
-#define FEW           4    /* times fewer cuts than moments: receives may be open all the time */
+#define FEW           4    /* times fewer cuts than moments: requests may be open all the time */
 #define MOMENTS_MOST  2000 /* at which the run is cut */
 #define REST          2    /* pieces: longer segments are what is between windows; rests are at least four pieces long */
 #define WINDOWS       500  /* of pieces in a run that is too long to cut all of it into pieces */
@@ -44,7 +44,7 @@ static int time_run(const struct trace *t, double *begin, double *end, struct er
 }
 
 /* Moments for pieces: all of the run in pieces, or evenly spread windows of a piece each. The run begins and ends with a window,
- * where the receives and epochs that are open at all cuts are opened and closed. */
+ * where the requests and epochs that are open at all cuts are opened and closed. */
 static uint32_t moments_lay(double begin, double end, struct survey *s, uint64_t *moment)
 {
 	double piece = s->piece_ns, n = floor((end - begin) / piece);
@@ -88,26 +88,33 @@ static double piece_length(const struct survey *s, double seconds, double run_ns
 
 /* What a cut may leave open, in the order in which it is tried. Pieces with more left open fold worse. */
 static const struct {
-	bool any_slots, under_way;
-} leave_open[] = {{false, false}, {true, false}, {true, true}};
+	bool open_requests, any_slots, under_way;
+} leave_open[] = {{false, false, false}, {true, false, false}, {true, true, false}, {true, true, true}};
 
-/* Cut where receives are open, if more cuts are found so. */
-static int cut_open(struct survey *s, const uint64_t *moment, uint32_t n, int leave, struct errbuf *err)
+static void leave(struct survey *s, int what)
+{
+	for (uint32_t r = 0; r < s->n_ranks; r++) {
+		s->roles[r].open_requests = leave_open[what].open_requests;
+		s->roles[r].any_slots = leave_open[what].any_slots;
+		s->roles[r].under_way = leave_open[what].under_way;
+	}
+}
+
+/* Keep the cuts that leave this open, if there are more of them. best: what the kept cuts leave open, as the roles tell. */
+static int cut_leaving(struct survey *s, const uint64_t *moment, uint32_t n, int what, int *best, struct errbuf *err)
 {
 	struct cuts open;
 
-	for (uint32_t r = 0; r < s->n_ranks; r++) {
-		s->roles[r].open_receives = true;
-		s->roles[r].any_slots = leave_open[leave].any_slots;
-		s->roles[r].under_way = leave_open[leave].under_way;
-	}
+	leave(s, what);
 	if (cuts_find(s->trace, s->roles, moment, n, &open, err) != 0)
 		return -1;
 	if (open.n > s->cuts.n) {
 		cuts_free(&s->cuts);
 		s->cuts = open;
+		*best = what;
 	} else {
 		cuts_free(&open);
+		leave(s, *best);
 	}
 	return 0;
 }
@@ -117,17 +124,17 @@ static int cut(struct survey *s, double seconds, struct errbuf *err)
 	uint64_t *moment = calloc(MOMENTS_MOST + 1, sizeof *moment);
 	double begin, end;
 	uint32_t n;
-	int rv = -1;
+	int rv = -1, best = 0;
 
 	if (moment == NULL)
 		err_set(err, "no memory to cut the run");
 	else if (roles_build(s, err) == 0 && time_run(s->trace, &begin, &end, err) == 0) {
 		s->piece_ns = piece_length(s, seconds, end - begin);
 		n = end > begin ? moments_lay(begin, end, s, moment) : 0;
-		rv = cuts_find(s->trace, s->roles, moment, n, &s->cuts, err);
+		rv = cut_leaving(s, moment, n, 0, &best, err);
 		if (s->cuts.n < PIECES_WANTED)
-			for (int i = 0; i < (int)(sizeof leave_open / sizeof *leave_open) && rv == 0 && s->cuts.n < n / FEW; i++)
-				rv = cut_open(s, moment, n, i, err);
+			for (int i = 1; i < (int)(sizeof leave_open / sizeof *leave_open) && rv == 0 && s->cuts.n < n / FEW; i++)
+				rv = cut_leaving(s, moment, n, i, &best, err);
 	}
 	free(moment);
 	return rv;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "skelgen/pieces/open_receives.h"
+#include "skelgen/pieces/open_requests.h"
 
-/* A walk over the rank that lists the open receives at cuts. */
+/* A walk over the rank that lists the open requests at cuts. */
 struct lister {
 	struct slot_names *s;
 	const struct cuts *cuts;
@@ -15,7 +15,7 @@ struct lister {
 	bool failed;
 };
 
-static void list_before(void *arg, uint64_t event, uint64_t open, const struct open_receives *receives)
+static void list_before(void *arg, uint64_t event, uint64_t open, const struct open_requests *requests)
 {
 	struct lister *l = arg;
 	struct slot_names *s = l->s;
@@ -23,7 +23,7 @@ static void list_before(void *arg, uint64_t event, uint64_t open, const struct o
 
 	(void)open;
 	for (; !l->failed && l->next < c->n && c->at[(size_t)l->next * c->n_ranks + l->rank] <= event; l->next++) {
-		uint32_t n = open_receives_list(receives, NULL);
+		uint32_t n = open_requests_list(requests, NULL);
 
 		if (s->open == NULL) {
 			s->n_open = n;
@@ -31,7 +31,7 @@ static void list_before(void *arg, uint64_t event, uint64_t open, const struct o
 		}
 		l->failed = s->open == NULL || n != s->n_open;
 		if (!l->failed)
-			open_receives_list(receives, s->open + (size_t)l->next * n);
+			open_requests_list(requests, s->open + (size_t)l->next * n);
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of request slots in an excerpt. Receives that a piece leaves open get their messages in the next piece. The next piece
- * may have the same receives in other slots: a master that takes any of its receives posts that one again. In the excerpt, each
- * open receive keeps the slot in which it was posted.
+ * Names of request slots in an excerpt. Requests that a piece leaves open are completed in the next piece. The next piece may
+ * have the same requests in other slots: a master that takes any of its receives posts that one again. In the excerpt, each
+ * open request keeps the slot in which it was started.
  */
 #ifndef PRECEDENT_SKELGEN_PIECES_SLOT_NAMES_H
 #define PRECEDENT_SKELGEN_PIECES_SLOT_NAMES_H
@@ -13,8 +13,8 @@
 #include "trace/read/reader.h"
 
 struct slot_names {
-	uint32_t n_slot, n_open; /* of the rank; open receives at each cut */
-	uint32_t *open;          /* [cut * n_open + i]: slots of the open receives, alike in order at all cuts */
+	uint32_t n_slot, n_open; /* of the rank; open requests at each cut */
+	uint32_t *open;          /* [cut * n_open + i]: slots of the open requests, alike in order at all cuts */
 	uint32_t *name, *before; /* by slot: of the piece at hand, and of the piece before */
 	bool *taken;             /* by name */
 	bool same;               /* each slot is its own name */

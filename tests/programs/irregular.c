@@ -14,6 +14,9 @@
  *     posted  rank 0 has four receives from any rank open all the time, and answers each message
  *     any     rank 0 hands out tasks, has eight receives from any rank open, and takes the first answer (MPI_Waitany)
  *     batch   the same, and it takes all answers that have come (MPI_Waitsome)
+ *     double  steps with two buffers: the send of a step is completed in the next one
+ *     held    rank 0 hands out tasks, and completes the send of a worker's task before it sends the worker the next one
+ *     exact   as early, with tasks and answers of different length, and receives of exactly the length that was probed
  *     teams   steps with communicators that some ranks are not in, and others that some ranks free and others keep
  * WORK: operations of a unit of computation, about 20 us. Rank 0 prints one line with a sum that does not depend on the
  * order of messages. Needs two ranks.
@@ -124,6 +127,27 @@ static void ahead(unsigned n)
 		MPI_Wait(&r[t % 2], MPI_STATUS_IGNORE);
 		MPI_Wait(&s, MPI_STATUS_IGNORE);
 	}
+}
+
+/* From the first message on, a send is open at every reduction. */
+static void twofold(unsigned n)
+{
+	MPI_Request s[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+	int at = 0;
+
+	for (unsigned t = 0; t < n; t++)
+		for (unsigned part = 0; part < 3; part++)
+			for (unsigned i = random_of(t, part) % 6; i > 0; i--) {
+				work(1 + part);
+				if (random_of(3 * t + part, i) % 2 == 0) {
+					MPI_Isend(out[at], 640, MPI_BYTE, (rank + 1) % size, TAG_HALO, MPI_COMM_WORLD, &s[at]);
+					MPI_Recv(in[0], 640, MPI_BYTE, (rank + size - 1) % size, TAG_HALO, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+					at = !at;
+					MPI_Wait(&s[at], MPI_STATUS_IGNORE);
+				}
+				reduce();
+			}
+	MPI_Waitall(2, s, MPI_STATUSES_IGNORE);
 }
 
 static void solver(unsigned n)
@@ -266,6 +290,93 @@ static void handed(unsigned n, int several)
 	}
 }
 
+static void held(unsigned n)
+{
+	MPI_Request *r = malloc((size_t)size * sizeof *r);
+	unsigned *task = malloc((size_t)size * sizeof *task), next = 0, answer;
+	MPI_Status s;
+
+	for (int w = 1; w < size; w++)
+		r[w] = MPI_REQUEST_NULL;
+	for (unsigned left = n; left > 0;) {
+		int w = (int)next + 1;
+
+		if (w >= size || next >= n) {
+			MPI_Recv(&answer, 1, MPI_UNSIGNED, MPI_ANY_SOURCE, TAG_ANSWER, MPI_COMM_WORLD, &s);
+			sum += answer;
+			left--;
+			w = s.MPI_SOURCE;
+		}
+		if (next >= n)
+			continue;
+		MPI_Wait(&r[w], MPI_STATUS_IGNORE);
+		task[w] = next++;
+		MPI_Isend(&task[w], 1, MPI_UNSIGNED, w, TAG_TASK, MPI_COMM_WORLD, &r[w]);
+	}
+	for (int w = 1; w < size; w++) {
+		MPI_Wait(&r[w], MPI_STATUS_IGNORE);
+		MPI_Send(&n, 1, MPI_UNSIGNED, w, TAG_STOP, MPI_COMM_WORLD);
+	}
+	free(r);
+	free(task);
+}
+
+/* Tasks and answers have this length. */
+static int message_bytes(unsigned task, unsigned long of)
+{
+	return (int)(sizeof task + random_of(task, of) % 4000);
+}
+
+static void message_send(unsigned task, int to, int tag)
+{
+	memcpy(out[0], &task, sizeof task);
+	MPI_Send(out[0], message_bytes(task, (unsigned long)tag), MPI_BYTE, to, tag, MPI_COMM_WORLD);
+}
+
+/* The master receives the message that was probed; a worker has one sender. */
+static unsigned message_receive(int from, MPI_Status *s)
+{
+	MPI_Message message;
+	unsigned task;
+	int bytes;
+
+	if (rank == 0)
+		MPI_Mprobe(from, MPI_ANY_TAG, MPI_COMM_WORLD, &message, s);
+	else
+		MPI_Probe(from, MPI_ANY_TAG, MPI_COMM_WORLD, s);
+	MPI_Get_count(s, MPI_BYTE, &bytes);
+	if (rank == 0)
+		MPI_Mrecv(in[0], bytes, MPI_BYTE, &message, s);
+	else
+		MPI_Recv(in[0], bytes, MPI_BYTE, s->MPI_SOURCE, s->MPI_TAG, MPI_COMM_WORLD, s);
+	memcpy(&task, in[0], sizeof task);
+	return task;
+}
+
+static void exact(unsigned n)
+{
+	unsigned next = 0, task;
+	MPI_Status s;
+
+	for (int i = 0; rank == 0 && i < 2; i++)
+		for (int w = 1; w < size && next < n; w++)
+			message_send(next++, w, TAG_TASK);
+	for (unsigned left = n; rank == 0 && left > 0; left--) {
+		sum += message_receive(MPI_ANY_SOURCE, &s);
+		if (next < n)
+			message_send(next++, s.MPI_SOURCE, TAG_TASK);
+	}
+	for (int w = 1; rank == 0 && w < size; w++)
+		message_send(n, w, TAG_STOP);
+	while (rank > 0) {
+		task = message_receive(0, &s);
+		if (s.MPI_TAG == TAG_STOP)
+			return;
+		work(task_units(task));
+		message_send(task, 0, TAG_ANSWER);
+	}
+}
+
 /* How many tasks a task of branch and bound gives birth to: less than one on the average, so that the search ends. */
 static unsigned births(unsigned task, unsigned n)
 {
@@ -388,6 +499,10 @@ int main(int argc, char **argv)
 		ahead(n);
 	else if (strcmp(kind, "posted") == 0)
 		posted(n);
+	else if (strcmp(kind, "double") == 0)
+		twofold(n);
+	else if (strcmp(kind, "exact") == 0)
+		exact(n);
 	else if (strcmp(kind, "solver") == 0)
 		solver(n);
 	else if (strcmp(kind, "panels") == 0)
@@ -400,6 +515,8 @@ int main(int argc, char **argv)
 		some(n);
 	else if (rank > 0)
 		worker();
+	else if (strcmp(kind, "held") == 0)
+		held(n);
 	else if (strcmp(kind, "any") == 0 || strcmp(kind, "batch") == 0)
 		handed(n, strcmp(kind, "batch") == 0);
 	else

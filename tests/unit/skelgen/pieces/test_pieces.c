@@ -169,6 +169,8 @@ static void assert_excerpt(const struct fixture *f, double share)
 		sum += run[c];
 	}
 	assert_true(fabs(all - f->v.segments.ns) < 1e-6 * all);
+	if (f->v.cuts.open) /* the run's first and last segment run in any case */
+		sum -= f->v.segments.at[0].ns + f->v.segments.at[f->v.segments.n - 1].ns;
 	assert_true(sum <= 1.5 * share * all || f->p.n <= f->p.n_kind);
 }
 
@@ -422,7 +424,7 @@ static void test_straggler_is_cut(void **arg)
 }
 
 /* Where receives are open all the time, the run is cut all the same. */
-static void test_open_receives(void **arg)
+static void test_open_requests(void **arg)
 {
 	(void)arg;
 	for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -550,13 +552,14 @@ static void test_lines_are_counted(void **arg)
 	syn_destroy(s);
 }
 
-/* Exchanges of random length with a partner that varies, while a request is open all the time: the run cannot be cut. */
+/* Exchanges of random length with a partner that varies, while a collective is under way all the time: the run cannot be cut. */
 static struct syn *uncut(uint32_t n_ranks, uint32_t steps, uint64_t seed)
 {
 	struct syn *s = syn_create(n_ranks);
 
 	syn_begin(s);
-	syn_call(s, 1, "MPI_Isend", 11, SYN(.dst = 0, .tag = 9, .count = 1, .req = 0));
+	for (uint32_t r = 0; r < n_ranks; r++)
+		syn_call(s, r, "MPI_Ibarrier", 11, SYN(.req = 0));
 	for (uint32_t t = 0; t < steps; t++) {
 		uint32_t from = (uint32_t)(syn_random(&seed) % n_ranks);
 		uint32_t to = (from + 1 + (uint32_t)(syn_random(&seed) % (n_ranks - 1))) % n_ranks;
@@ -566,8 +569,8 @@ static struct syn *uncut(uint32_t n_ranks, uint32_t steps, uint64_t seed)
 		syn_call(s, from, "MPI_Send", site, SYN(.dst = to, .count = count));
 		syn_call(s, to, "MPI_Recv", 100 + site, SYN(.src = from, .count = count));
 	}
-	syn_call(s, 0, "MPI_Recv", 10, SYN(.src = 1, .tag = 9, .count = 1));
-	syn_call(s, 1, "MPI_Wait", 12, SYN(.req = 0, .reqs = (int64_t[]){0}, .n_reqs = 1));
+	for (uint32_t r = 0; r < n_ranks; r++)
+		syn_call(s, r, "MPI_Wait", 12, SYN(.req = 0, .reqs = (int64_t[]){0}, .n_reqs = 1));
 	syn_end(s);
 	return s;
 }
@@ -779,7 +782,7 @@ int main(void)
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_random_programs),
 		cmocka_unit_test(test_straggler_is_cut),
-		cmocka_unit_test(test_open_receives),
+		cmocka_unit_test(test_open_requests),
 		cmocka_unit_test(test_excerpt_is_proved),
 		cmocka_unit_test(test_farm_is_cut),
 		cmocka_unit_test(test_calls_are_bounded),

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "skelgen/pieces/open_receives.h"
+#include "skelgen/pieces/open_requests.h"
 #include "tests/unit/synthetic.h"
 
 enum { SLOTS = 5, ENVELOPES = 2, STEPS = 3000, MANY = 200, QUEUES = 5 };
@@ -39,18 +39,18 @@ static bool queues_have(const struct queues *q, uint8_t slot)
 }
 
 /* Another call posts the slot's receive for each envelope. */
-static void post(struct open_receives *o, int64_t slot, uint64_t envelope)
+static void post(struct open_requests *o, int64_t slot, uint64_t envelope)
 {
-	const struct open_receive r = {slot, envelope + 1, 1000 * (uint64_t)slot + envelope + 7};
+	const struct open_request r = {slot, envelope + 1, 1000 * (uint64_t)slot + envelope + 7};
 
-	assert_int_equal(open_receives_add(o, &r), 0);
+	assert_int_equal(open_requests_add(o, &r), 0);
 }
 
 static void test_state_tells_queues(void **arg)
 {
 	static struct queues seen[STEPS];
 	static uint64_t state[STEPS];
-	struct open_receives o = {.state = 0};
+	struct open_requests o = {.state = 0};
 	struct queues q = {{{0}}};
 	uint64_t seed = 5;
 	uint32_t again = 0;
@@ -64,7 +64,7 @@ static void test_state_tells_queues(void **arg)
 			post(&o, slot, what);
 			queues_add(&q, slot, what);
 		} else {
-			assert_int_equal(open_receives_remove(&o, slot), queues_have(&q, slot));
+			assert_int_equal(open_requests_remove(&o, slot), queues_have(&q, slot));
 			queues_remove(&q, slot);
 		}
 		seen[i] = q;
@@ -77,13 +77,13 @@ static void test_state_tells_queues(void **arg)
 		}
 	}
 	assert_true(again > STEPS);
-	open_receives_free(&o);
+	open_requests_free(&o);
 }
 
 /* Also of many receives, only the order in each envelope counts. */
 static void test_many(void **arg)
 {
-	struct open_receives mixed = {.state = 0}, sorted = {.state = 0};
+	struct open_requests mixed = {.state = 0}, sorted = {.state = 0};
 
 	(void)arg;
 	for (int64_t slot = 0; slot < MANY; slot++)
@@ -98,11 +98,11 @@ static void test_many(void **arg)
 	post(&sorted, MANY - 1, QUEUES - 1);
 	assert_int_equal(mixed.state, sorted.state);
 	for (int64_t slot = 0; slot < MANY; slot++)
-		assert_true(open_receives_remove(&mixed, slot * 7 % MANY));
-	assert_false(open_receives_remove(&mixed, 0));
+		assert_true(open_requests_remove(&mixed, slot * 7 % MANY));
+	assert_false(open_requests_remove(&mixed, 0));
 	assert_int_equal(mixed.state, 0);
-	open_receives_free(&mixed);
-	open_receives_free(&sorted);
+	open_requests_free(&mixed);
+	open_requests_free(&sorted);
 }
 
 /* Receives that can stand for each other: the order is told exactly, and their slots in that order. */
@@ -113,17 +113,17 @@ static void test_alike(void **arg)
 
 	(void)arg;
 	for (uint32_t k = 0; k < 4; k++) {
-		struct open_receives o = {.state = 0};
+		struct open_requests o = {.state = 0};
 		uint32_t slot[4];
 
 		for (uint32_t i = 0; i < 4; i++) /* the last ones have other slots */
-			assert_int_equal(open_receives_add(&o, &(struct open_receive){(i + k) % 4, 1, (uint64_t)queue[k][i]}), 0);
-		order[k] = open_receives_order(&o);
-		assert_int_equal(open_receives_list(&o, NULL), 4);
-		assert_int_equal(open_receives_list(&o, slot), 4);
+			assert_int_equal(open_requests_add(&o, &(struct open_request){(i + k) % 4, 1, (uint64_t)queue[k][i]}), 0);
+		order[k] = open_requests_order(&o);
+		assert_int_equal(open_requests_list(&o, NULL), 4);
+		assert_int_equal(open_requests_list(&o, slot), 4);
 		for (uint32_t i = 0; i < 4; i++)
 			assert_int_equal(slot[i], (3 - i + k) % 4);
-		open_receives_free(&o);
+		open_requests_free(&o);
 	}
 	assert_int_equal(order[0], order[3]);
 	assert_true(order[0] != order[1] && order[1] != order[2] && order[0] != order[2]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See open_receives.h. The open receives of an envelope are a queue. Its first receive and each two neighbours tell the whole
- * queue, if no two of its receives are alike. The state is the sum of hashes of these, over all queues.
+ * See open_requests.h. The open requests of an envelope are a queue. Its first request and each two neighbours tell the whole
+ * queue, if no two of its requests are alike. The state is the sum of hashes of these, over all queues.
  */
-#include "skelgen/pieces/open_receives.h"
+#include "skelgen/pieces/open_requests.h"
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 #include "common/array.h"
 
 /* The number of the envelope's queue, and 1; 0 without memory. */
-static uint32_t queue_of(struct open_receives *o, uint64_t envelope)
+static uint32_t queue_of(struct open_requests *o, uint64_t envelope)
 {
 	uint32_t at, i;
 
@@ -27,19 +27,19 @@ static uint32_t queue_of(struct open_receives *o, uint64_t envelope)
 }
 
 /* Hash of two neighbours. before: 0 for the first of the queue. */
-static uint64_t neighbours(const struct open_receives *o, uint32_t before, uint32_t after)
+static uint64_t neighbours(const struct open_requests *o, uint32_t before, uint32_t after)
 {
 	uint64_t pair[2] = {before > 0 ? o->at[before - 1].call : 0, o->at[after - 1].call};
 
 	return XXH3_64bits(pair, sizeof pair);
 }
 
-int open_receives_add(struct open_receives *o, const struct open_receive *r)
+int open_requests_add(struct open_requests *o, const struct open_request *r)
 {
 	struct open_queue *q;
 	uint32_t queue, own = (uint32_t)r->slot + 1;
 
-	open_receives_remove(o, r->slot);
+	open_requests_remove(o, r->slot);
 	queue = queue_of(o, r->envelope);
 	if (queue == 0 || ARRAY_ROOM_ZEROED(o->at, o->cap, own) != 0)
 		return -1;
@@ -52,7 +52,7 @@ int open_receives_add(struct open_receives *o, const struct open_receive *r)
 	return 0;
 }
 
-bool open_receives_remove(struct open_receives *o, int64_t slot)
+bool open_requests_remove(struct open_requests *o, int64_t slot)
 {
 	struct open_link *l = slot >= 0 && slot < o->cap ? &o->at[slot] : NULL;
 
@@ -71,7 +71,7 @@ bool open_receives_remove(struct open_receives *o, int64_t slot)
 	return true;
 }
 
-uint64_t open_receives_order(const struct open_receives *o)
+uint64_t open_requests_order(const struct open_requests *o)
 {
 	uint64_t sum = 0;
 
@@ -92,7 +92,7 @@ uint64_t open_receives_order(const struct open_receives *o)
 	return sum;
 }
 
-uint32_t open_receives_list(const struct open_receives *o, uint32_t *slot)
+uint32_t open_requests_list(const struct open_requests *o, uint32_t *slot)
 {
 	uint32_t n = 0;
 
@@ -103,10 +103,10 @@ uint32_t open_receives_list(const struct open_receives *o, uint32_t *slot)
 	return n;
 }
 
-void open_receives_free(struct open_receives *o)
+void open_requests_free(struct open_requests *o)
 {
 	free(o->at);
 	free(o->queue);
 	hash_table_free(&o->queues);
-	*o = (struct open_receives){0};
+	*o = (struct open_requests){0};
 }
