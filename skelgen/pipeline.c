@@ -276,10 +276,12 @@ static bool again(const struct search *s, const struct pieces *p)
 static int attempt(struct search *s, struct skel_stages *out, struct errbuf *err)
 {
 	int rv = pieces_excerpt(s->survey, &out->pieces, &out->excerpt, err);
+	struct skel_budget budget = *s->budget;
 
 	s->tried[s->n_tried++] = XXH3_64bits(out->pieces.segment, out->pieces.n * sizeof *out->pieces.segment);
 	s->work += reading(s) + out->pieces.events;
-	if (rv == 0 && (understand(out->excerpt, s->budget, out, err) != 0 || size_find(out, err) != 0))
+	budget.longer = s->survey->cuts.longer;
+	if (rv == 0 && (understand(out->excerpt, &budget, out, err) != 0 || size_find(out, err) != 0))
 		rv = 1;
 	return rv;
 }

@@ -126,12 +126,15 @@ static void put_buffered(struct emit *e, const struct skel_buffered *b, struct t
 	}
 }
 
-static void put_rooms(const struct skel_rooms *r, struct text *out)
+static void put_rooms(const struct skel_rooms *r, bool pieces, struct text *out)
 {
-	if (r->n_short > 0)
-		text_put(out, "\nThreads returned in another order than their messages were matched: in the order of the trace %llu receives are\n"
-			      "too short for their message. Receives from these senders with these tags have room for the longest one.\n",
-			 (unsigned long long)r->n_short);
+	if (r->n_short == 0)
+		return;
+	text_put(out, "\n%s %llu receives are\n",
+		 pieces ? "A message that a piece leaves is received in the next piece: there"
+			: "Threads returned in another order than their messages were matched: in the order of the trace",
+		 (unsigned long long)r->n_short);
+	text_put(out, "too short for their message. Receives from these senders with these tags have room for the longest one.\n");
 }
 
 void emit_report(struct emit *e, double confidence, struct text *out)
@@ -179,7 +182,7 @@ void emit_report(struct emit *e, double confidence, struct text *out)
 	if (e->io_leaves > 0)
 		emit_io_report(e, out);
 	put_buffered(e, e->buffered, out);
-	put_rooms(&e->plan->rooms, out);
+	put_rooms(&e->plan->rooms, e->pieces != NULL, out);
 	if (e->notes.len > 0)
 		text_put(out, "\nNot reproduced:\n%s", text_get(&e->notes));
 	passed_collect(e, &p);

@@ -504,6 +504,7 @@ static void proof_apply(const struct proof *p, bool *drop)
 	for (uint32_t k = 0; k < p->f->cuts->n; k++)
 		drop[k] |= p->open[k] != usual;
 	p->f->cuts->open = usual != 0 || p->f->under_way.any;
+	p->f->cuts->longer = p->f->under_way.longer;
 }
 
 static int prove(struct finder *f, const struct call_roles *roles, bool *drop, struct errbuf *err)

@@ -22,6 +22,7 @@ struct cuts {
 	uint32_t n, n_ranks;
 	uint64_t *at; /* [cut * n_ranks + rank]: the rank's first call behind the cut; does not fall with the cut */
 	bool open;    /* requests, messages, or epochs of windows or of split file accesses, are open at the cuts */
+	bool longer;  /* behind a cut, a receive may get a longer message than in the run */
 };
 
 /* Cuts at or soon after the given moments (ns on the common time line, rising). There may be fewer than moments, or none.

@@ -7,11 +7,13 @@
 
 #include "common/array.h"
 #include "skelgen/pieces/cuts.h"
+#include "trace/functions.h"
 
 #define COUNTS_MOST (4u << 20) /* channels times places: 16 MiB */
 
 /* By channel and place: messages whose send is the first one behind the place before, less those whose receive is. */
 struct counts {
+	const struct trace *t;
 	struct under_way *u;
 	const struct cuts *places;
 	int32_t *begun;
@@ -44,16 +46,21 @@ static int count(const struct trace_message *m, void *arg)
 	c->longest = m->bytes > c->longest ? m->bytes : c->longest;
 	c->shortest = m->bytes < c->shortest ? m->bytes : c->shortest;
 	c->room = m->room < c->room ? m->room : c->room;
+	c->fixed |= trace_get_rank(k->t, m->dst)->defs.sigs.sig[m->recv_sym].fn == FN_MPI_Sendrecv_replace;
 	k->begun[row + cuts_segment(k->places, m->src, m->send_event)]++;
 	k->begun[row + cuts_segment(k->places, m->dst, m->recv_event)]--;
 	return 0;
 }
 
+/* Does each receive have room for each message? */
+static bool fits(const struct under_way_channel *c)
+{
+	return c->longest == c->shortest || (c->longest <= c->room && c->room != UINT64_MAX);
+}
+
 static uint32_t most_of(const struct under_way_channel *c)
 {
-	bool alike = c->longest == c->shortest || (c->longest <= c->room && c->room != UINT64_MAX);
-
-	return alike ? UNDER_WAY_MOST : 0;
+	return c->fixed && !fits(c) ? 0 : UNDER_WAY_MOST;
 }
 
 /* Add to each place's score how many places have as many messages of this channel under way. A place with too many scores -1. */
@@ -90,6 +97,7 @@ static int lags_find(struct under_way *u, const int32_t *begun, uint32_t n)
 		for (uint32_t k = 0; k <= best; k++)
 			u->channel[i].lag += (uint32_t)begun[(size_t)i * (n + 1) + k];
 		u->any |= u->channel[i].lag > 0;
+		u->longer |= u->channel[i].lag > 0 && !fits(&u->channel[i]);
 	}
 	free(scores);
 	return 0;
@@ -97,7 +105,7 @@ static int lags_find(struct under_way *u, const int32_t *begun, uint32_t n)
 
 int under_way_find(const struct trace *t, const struct cuts *places, struct under_way *out, struct errbuf *err)
 {
-	struct counts k = {.u = out, .places = places};
+	struct counts k = {.t = t, .u = out, .places = places};
 	struct trace_messages_report report;
 	int rv;
 

@@ -4,6 +4,8 @@
  * worker is under way all the time. Such a run can be cut where equally many messages are under way on each channel. The messages
  * that a piece leaves under way are received in the next piece.
  *
+ * A receive may have room for its message alone, since its size was probed. In the skeleton it has room for each message.
+ *
  * At such a cut, as many receives were completed as sends were started, less the usual number under way. So the send of message
  * i + lag belongs with the receive of message i: a cut may not part them.
  */
@@ -23,7 +25,8 @@ struct under_way_channel {
 	uint64_t n;              /* messages passed */
 	uint64_t longest;        /* bytes */
 	uint64_t shortest, room; /* bytes; least room of a receive, 0: not known */
-	uint32_t lag;            /* usual number under way; 0 if a receive has no room for each of the messages */
+	bool fixed;              /* a receive cannot have more room than in the run: its buffer is sent, too */
+	uint32_t lag;            /* usual number under way; 0 if a receive that is fixed has no room for each of the messages */
 	uint64_t recv[UNDER_WAY_MOST]; /* events of the last `lag` receives, by number of the message modulo lag */
 };
 
@@ -31,7 +34,8 @@ struct under_way_channel {
 struct under_way {
 	struct under_way_channel *channel;
 	uint32_t n, cap;
-	bool any; /* a lag is not 0 */
+	bool any;    /* a lag is not 0 */
+	bool longer; /* behind a cut, a receive may get a longer message than in the run */
 };
 
 struct cuts;

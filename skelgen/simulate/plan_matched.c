@@ -31,11 +31,10 @@ static struct skel_cut *cut_to_blame(const struct skel_tree *tree, const struct 
 	return blamed;
 }
 
-/* One thread records its calls in the order in which they are made: there a receive that is too short is an error. */
-static int rooms_of_threads(const struct trace *t, struct skel_rooms *rooms, struct errbuf *err)
+/* One thread records its calls in the order in which they are made. There a receive that is too short is an error, unless its
+ * message may be of another piece of the run. */
+static int rooms_find(const struct trace *t, bool any, struct skel_rooms *rooms, struct errbuf *err)
 {
-	bool any = false;
-
 	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
 		any |= skel_rank_has_threads(t, r);
 	return any ? skel_rooms_find(t, rooms, err) : 0;
@@ -56,7 +55,7 @@ int skel_plan_matched(const struct skel_tree *tree, const struct skel_times *tim
 {
 	if (skel_plan(tree, times, budget, out, err) != 0)
 		return -1;
-	if (rooms_of_threads(tree->trace, &out->rooms, err) != 0) {
+	if (rooms_find(tree->trace, budget->longer, &out->rooms, err) != 0) {
 		skel_plan_free(out);
 		return -1;
 	}

@@ -17,7 +17,7 @@ my $WORK = 100;        # operations of a unit of work: calls matter here, not co
 
 # Programs whose ranks wait for each other at each step have two: where three share two processors, each step takes long.
 my %RANKS = ((map { $_ => 2 } qw(steps solver panels refine teams ahead double)),
-	(map { $_ => 3 } qw(farm early fetch some branch posted any batch held)));
+	(map { $_ => 3 } qw(farm early fetch some branch posted any batch held exact)));
 
 sub run { return ('mpirun', '--oversubscribe', '-n', $RANKS{$_[0]}) }
 
@@ -32,7 +32,7 @@ sub lines_of { return scalar(() = slurp($_[0]) =~ /\n/g) }
 
 for my $case (['steps', 400], ['solver', 100], ['panels', 3000], ['refine', 6000], ['farm', 3000], ['early', 3000], ['fetch', 3000], ['some', 1500], ['branch', 3000],
 	['teams', 1600], ['ahead', 2000], ['posted', 750], ['any', 1500], ['batch', 3000],
-	['double', 400], ['held', 3000]) {
+	['double', 400], ['held', 3000], ['exact', 3000]) {
 	my ($kind, $steps) = @$case;
 	for my $times (1, 4) {
 		my $seconds = 0.1;
@@ -57,7 +57,7 @@ for my $kind (qw(farm some)) {
 }
 
 # It runs to its end without a request left, and stands for all calls.
-for my $kind (qw(refine farm early fetch some teams ahead posted any batch double held)) {
+for my $kind (qw(refine farm early fetch some teams ahead posted any batch double held exact)) {
 	run_command('make', '-s', '-C', "$kind.4")->{rc} == 0 or fail("$kind: the skeleton does not compile");
 	my $r = run_command('timeout', patience(300), run($kind), "$kind.4/skel", '--empty-loop');
 	is($r->{rc}, 0, "$kind: the skeleton ends") or diag $r->{err};
