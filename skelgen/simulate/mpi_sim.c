@@ -46,10 +46,21 @@ static int fail_deadlock(struct sim *s)
 		       first->rank, text, (unsigned long long)first->occ, waiting - 1);
 }
 
+static uint64_t requests_left(const struct sim *s)
+{
+	uint64_t n = 0;
+
+	for (uint32_t r = 0; r < s->tree->n_ranks; r++)
+		for (uint32_t i = 0; i < s->rank[r].n_slot; i++)
+			n += s->rank[r].slot[i].request != NET_NONE;
+	return n;
+}
+
 static int check_unreceived(struct sim *s)
 {
 	struct net_message m;
 
+	s->report->left = requests_left(s);
 	s->report->unreceived = net_unreceived(s->net, &m);
 	if (s->report->unreceived == 0 || s->plan->n_cut == 0)
 		return 0;

@@ -2,6 +2,8 @@
 /* Plans whose cuts are given up until the rest matches: see plan_matched.h. */
 #include "skelgen/simulate/plan_matched.h"
 
+#include "skelgen/tree/left_requests.h"
+
 static const struct skel_node *node_by_id(const struct skel_node *n, uint32_t id)
 {
 	const struct skel_node *found = n->id == id ? n : NULL;
@@ -50,6 +52,30 @@ static int fail_threads(const struct trace *t, struct errbuf *err)
 	return -1;
 }
 
+/* Does the cut program leave more requests under way than the whole one? Returns 1 or 0; -1 without memory. */
+static int leaves_more(const struct skel_tree *tree, const struct skel_plan *plan, const struct skel_match_report *report)
+{
+	uint64_t whole;
+
+	if (report->left == 0 || plan->n_cut == 0)
+		return 0;
+	return skel_count_left_requests(tree->trace, &whole) != 0 ? -1 : report->left > whole;
+}
+
+/* As skel_match(); it also fails if requests are under way in the end that the whole program completes. */
+static int match(const struct skel_tree *tree, const struct skel_plan *plan, struct skel_match_report *report, struct errbuf *err)
+{
+	int more;
+
+	if (skel_match(tree, plan, report, err) != 0)
+		return -1;
+	more = leaves_more(tree, plan, report);
+	report->no_memory = more < 0;
+	if (more != 0)
+		err_set(err, more < 0 ? "no memory to follow the requests of a rank" : "requests would not be completed");
+	return more != 0 ? -1 : 0;
+}
+
 int skel_plan_matched(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
 		      struct skel_plan *out, struct skel_match_report *report, struct errbuf *err)
 {
@@ -59,7 +85,7 @@ int skel_plan_matched(const struct skel_tree *tree, const struct skel_times *tim
 		skel_plan_free(out);
 		return -1;
 	}
-	while (skel_match(tree, out, report, err) != 0) {
+	while (match(tree, out, report, err) != 0) {
 		struct skel_cut *c = report->no_memory ? NULL : cut_to_blame(tree, times, out, report->node);
 
 		if (c == NULL) {

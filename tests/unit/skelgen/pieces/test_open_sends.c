@@ -265,6 +265,30 @@ static void test_partly_cut(void **arg)
 	syn_destroy(s);
 }
 
+/* Where loops of the excerpt are cut, each send is completed, too. */
+static void test_loops_are_closed(void **arg)
+{
+	uint32_t cut = 0;
+
+	(void)arg;
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		struct syn *s = two_buffers(seed);
+		struct trace *t = syn_open(s);
+		const struct skel_budget budget = {.seconds = (double)seed * 0.0005e-9 * trace_get_rank(t, 0)->wall_ns};
+		struct skel_stages stages = {.excerpt = NULL};
+		struct errbuf err = {{0}};
+
+		if (skel_understand_pieces(t, &budget, &stages, &err) != 0)
+			fail_msg("seed %u: %s", (unsigned)seed, err.text);
+		assert_int_equal(stages.match.left, 0);
+		cut += stages.plan.n_cut > 0;
+		skel_stages_free(&stages);
+		trace_close(t);
+		syn_destroy(s);
+	}
+	assert_true(cut > 0);
+}
+
 /* The message of the open send is under way, too: the send waits for its receiver. */
 static void test_under_way(void **arg)
 {
@@ -286,6 +310,7 @@ int main(void)
 		cmocka_unit_test(test_two_buffers),
 		cmocka_unit_test(test_any_order),
 		cmocka_unit_test(test_partly_cut),
+		cmocka_unit_test(test_loops_are_closed),
 		cmocka_unit_test(test_under_way),
 		cmocka_unit_test(test_persistent),
 	};
