@@ -100,7 +100,7 @@ static void leave(struct survey *s, int what)
 	}
 }
 
-/* Keep the cuts that leave this open, if there are more of them. best: what the kept cuts leave open, as the roles tell. */
+/* Find cuts with leave_open[what], and keep the larger set of cuts. best: index of the kept set, as the roles tell. */
 static int cut_leaving(struct survey *s, const uint64_t *moment, uint32_t n, int what, int *best, struct errbuf *err)
 {
 	struct cuts open;

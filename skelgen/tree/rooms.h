@@ -2,7 +2,8 @@
 /*
  * Receives that are too short for the message which MPI's order gives them. Calls of several threads are recorded in the
  * order of their returns, and messages may have been matched in another order. A skeleton keeps the recorded order of
- * calls. In an excerpt, a receive may get the message of another piece of the run. On such a channel (communicator, sender, receiver, tag) each of its receives has room for the longest message.
+ * calls. In an excerpt, a receive may get the message of another piece of the run. On such a channel (communicator, sender,
+ * receiver, tag) each of its receives has room for the longest message.
  */
 #ifndef PRECEDENT_SKELGEN_TREE_ROOMS_H
 #define PRECEDENT_SKELGEN_TREE_ROOMS_H

@@ -141,7 +141,8 @@ static void twofold(unsigned n)
 				work(1 + part);
 				if (random_of(3 * t + part, i) % 2 == 0) {
 					MPI_Isend(out[at], 640, MPI_BYTE, (rank + 1) % size, TAG_HALO, MPI_COMM_WORLD, &s[at]);
-					MPI_Recv(in[0], 640, MPI_BYTE, (rank + size - 1) % size, TAG_HALO, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+					MPI_Recv(in[0], 640, MPI_BYTE, (rank + size - 1) % size, TAG_HALO, MPI_COMM_WORLD,
+						 MPI_STATUS_IGNORE);
 					at = !at;
 					MPI_Wait(&s[at], MPI_STATUS_IGNORE);
 				}
