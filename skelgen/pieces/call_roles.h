@@ -22,7 +22,7 @@ struct call_role {
 	const int64_t *starts, *ends; /* requests that it starts again, and completes or frees */
 	uint32_t n_starts, n_ends;
 	uint64_t envelope;     /* of the send or receive that the call starts or makes persistent; 0: another call */
-	uint64_t request;      /* the same for requests that can stand for each other: receives of one call and values, but the slot */
+	uint64_t request;      /* the same for requests that can stand for each other: receives alike but for the slot */
 	uint64_t collective;   /* hash of the communicator on which it is collective; 0: none, or no others are in it */
 	int64_t weight;        /* of this rank; the weights of all that take part add up to 0 */
 	uint32_t counter;      /* of calls on this communicator: an index below n_counter */
