@@ -55,7 +55,7 @@ static void stream_put(FILE *out, const struct replay_conf *conf, const struct s
 		cli_thousands(c, sizeof(c), r->counted));
 }
 
-static void tiles_put(FILE *out, const struct stream *s, const struct replay *r)
+static void tiles_put(FILE *out, const struct replay_conf *conf, const struct stream *s, const struct replay *r)
 {
 	const struct replay_row *set = &r->row[PLAN_PRECEDENT];
 	const char *unit = s->processors ? "processor" : "node";
@@ -75,8 +75,8 @@ static void tiles_put(FILE *out, const struct stream *s, const struct replay *r)
 	page_tile(out, "Mean slowdown", change_of(r, PLAN_PRECEDENT, true) < 0 ? "good" : "", percent(change_of(r, PLAN_PRECEDENT, true), true, a, sizeof(a)),
 		  more);
 	snprintf(a, sizeof(a), "%llu", (unsigned long long)set->totals.killed_by_us);
-	snprintf(more, sizeof(more), "of %s with a shorter limit; %s %s hours fewer are planned", cli_thousands(b, sizeof(b), set->limited),
-		 cli_thousands(c, sizeof(c), (uint64_t)fmax(0, r->requested_h - set->set_h)), unit);
+	snprintf(more, sizeof(more), "of %s %s; %s %s hours fewer are planned", cli_thousands(b, sizeof(b), set->limited),
+		 conf->sim.guard == SIM_SOFT ? "that are planned with less" : "with a shorter limit", cli_thousands(c, sizeof(c), (uint64_t)fmax(0, r->requested_h - set->set_h)), unit);
 	page_tile(out, "Ended below their request", set->totals.killed_by_us ? "bad" : "good", a, more);
 	fputs("</dl>\n", out);
 }
@@ -204,6 +204,11 @@ static void plans_put(FILE *out, const struct replay *r)
 
 /* ---- the page ---- */
 
+#define NOTE_BEGIN \
+	"A simulation of past jobs on one pool of processors. A decision about a job knows only runs that had ended before in the " \
+	"simulation. Programs have no probes here, since the accounting has no traces. "
+#define NOTE_END " How users would react to shorter waits is not known."
+
 struct page {
 	const struct replay_conf *conf;
 	const struct stream *stream;
@@ -219,7 +224,7 @@ static int page_put(FILE *out, const void *of)
 	if (page_begin(out, "What Precedent would have done here", "What Precedent would have told and gained here"))
 		return 1;
 	stream_put(out, page->conf, s, r);
-	tiles_put(out, s, r);
+	tiles_put(out, page->conf, s, r);
 	fputs("<div class=\"plots\">\n", out);
 	plans_draw(out, r, false);
 	plans_draw(out, r, true);
@@ -229,9 +234,9 @@ static int page_put(FILE *out, const void *of)
 	plans_put(out, r);
 	sources_put(out, r);
 	page_end(out,
-		 "A simulation of past jobs on one pool of processors. A decision about a job knows only runs that had ended before in the "
-		 "simulation. Programs have no probes here, since the accounting has no traces. Precedent tells similar runs and sets no "
-		 "limit by them. How users would react to shorter waits is not known.",
+		 page->conf->sim.guard == SIM_SOFT
+			 ? NOTE_BEGIN "All jobs keep their limits. Jobs without a prediction are planned by similar runs." NOTE_END
+			 : NOTE_BEGIN "Precedent tells similar runs, and shortens no limit by them." NOTE_END,
 		 "precedent replay");
 	return 0;
 }

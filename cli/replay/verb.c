@@ -88,6 +88,7 @@ static int show(const struct args *a, const struct replay_conf *conf, const stru
 
 static int replay_stream(const struct args *a, const struct precedent_conf *site, const struct stream *stream)
 {
+	const char *file = a->swf ? a->swf : a->sacct;
 	const struct replay_conf conf = {
 		.conf = site,
 		.sim = {.policy = policy_of[a->policy],
@@ -95,7 +96,7 @@ static int replay_stream(const struct args *a, const struct precedent_conf *site
 			.overtime_s = a->guard == 1 ? a->overtime * 60 : 0,
 			.poll_interval_s = site->poll_interval_s,
 			.depth = RESERVATIONS},
-		.file = a->swf ? a->swf : a->sacct,
+		.file = strcmp(file, "-") ? file : "standard input",
 		.progress = tell_progress,
 	};
 	struct errbuf err;

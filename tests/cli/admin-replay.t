@@ -189,6 +189,10 @@ like($page, qr{<tr><th scope="row">runs of the same job</th><td>90</td><td>100\.
 like($page, qr{<th scope="row">\Q$_\E</th>}, "... and $_") for "the users' requests", 'similar runs', 'perfect knowledge';
 like($page, qr{&lt;b&gt;log\.swf: 100 jobs}, '... and the name of the file, without markup');
 unlike($page, qr{<script|src=|href="(?!data:)|url\(}, '... and loads nothing');
+like($page, qr{of 90 that are planned with less; }, '... limits stay');
+like($page, qr{Jobs without a prediction are planned by similar runs\.}, '... and similar runs are planned with');
+$page = precedent('replay', '--swf', 'log.swf', '--guard', 'raise', '--html', '-')->{out};
+like($page, qr{of 90 with a shorter limit; .* shortens no limit by them\.}s, 'the page of a guard that shortens limits');
 
 sub refused {
 	my ($rc, $pattern, @arguments) = @_;
@@ -207,7 +211,9 @@ refused(1, 'once: all jobs were submitted at one moment: leave --load out', '--s
 run_command('gzip', '-k', 'log.swf');
 refused(1, 'log.swf.gz is compressed by gzip: .*zcat', '--swf', 'log.swf.gz');
 $r = run_command('sh', '-c', 'zcat log.swf.gz | "$0" replay --json --swf -', build_dir() . '/precedent');
-is_deeply([@{ decode_json($r->{out} || '{}') }{qw(jobs load)}], [@{ replayed('a log once more', '--swf', 'log.swf') }{qw(jobs load)}], '--swf - is standard input');
+$json = decode_json($r->{out} || '{}');
+is_deeply([@$json{qw(jobs load)}], [@{ replayed('a log once more', '--swf', 'log.swf') }{qw(jobs load)}], '--swf - is standard input');
+is($json->{file}, 'standard input', '... and is told as such');
 refused(2, 'no file named');
 refused(2, '--sacct or --swf, not both', '--sacct', 'alike', '--swf', 'log.swf');
 refused(2, '--html or --json, not both', '--swf', 'log.swf', '--html', 'x', '--json');
