@@ -12,7 +12,7 @@ use Cli;
 use JSON::PP qw(decode_json);
 use List::Util qw(sum);
 use Test::More;
-use Testbed qw(run_command build_dir);
+use Testbed qw(run_command build_dir top);
 
 my @columns = qw(JobID User Account Partition JobName Submit Start End Elapsed Timelimit NNodes NCPUS State WorkDir SubmitLine);
 my $begin = 1_750_000_000;
@@ -193,6 +193,20 @@ like($page, qr{of 90 that are planned with less; }, '... limits stay');
 like($page, qr{Jobs without a prediction are planned by similar runs\.}, '... and similar runs are planned with');
 $page = precedent('replay', '--swf', 'log.swf', '--guard', 'raise', '--html', '-')->{out};
 like($page, qr{of 90 with a shorter limit; .* shortens no limit by them\.}s, 'the page of a guard that shortens limits');
+
+# The commands of the documents, copied with their margin, ask sacct for all columns.
+mkdir 'bin';
+spew('bin/sacct', qq{#!/bin/sh\necho "\$#"\nfor a; do echo "\$a"; done\n});
+chmod 0755, 'bin/sacct';
+for my $file ('doc/admin.md', 'man/precedent.1') {
+	my ($block) = slurp(top() . "/$file") =~ /^( *columns=.*?>jobs\.txt)$/ms;
+	run_command('sh', '-c', "PATH=\$PWD/bin:\$PATH\n" . ($block // '') =~ s/\\e$/\\/mgr =~ s/^/    /mgr);
+	my ($n, @asked) = split /\n/, slurp('jobs.txt');
+	my ($format) = map { /^--format=(.*)/ ? $1 : () } @asked;
+	my %has = map { $_ => 1 } split /,/, $format // '';
+	is($n, 5, "$file: sacct gets its options alone");
+	is_deeply([grep { !$has{$_} } @columns, qw(JobIDRaw UID NTasks AdminComment)], [], '... with all columns');
+}
 
 sub refused {
 	my ($rc, $pattern, @arguments) = @_;
