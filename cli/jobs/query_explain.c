@@ -161,6 +161,19 @@ static void explain_fresh(const json_t *job)
 	       jnum(job, "fresh"), jnum(job, "job"), jstr(job, "mode"));
 }
 
+/* Print words behind the first `column` of a line. Lines end before column 98. */
+static void put_wrapped(const char *words, int column)
+{
+	size_t n;
+
+	for (; *words; words += n + (words[n] == ' ')) {
+		n = strcspn(words, " ");
+		if (column + (int)n > 96)
+			column = printf("\n          ");
+		column += printf(" %.*s", (int)n, words);
+	}
+}
+
 static void explain_trace(const json_t *answer, const json_t *p, double now)
 {
 	char span[32], mpi[32], when[32];
@@ -174,10 +187,15 @@ static void explain_trace(const json_t *answer, const json_t *p, double now)
 		return;
 	}
 	if (!strcmp(jstr(p, "state"), "failed")) {
-		printf("Trace:     there is no prediction for this job: %s.\n", jstr(p, "reason"));
+		put_wrapped(jstr(p, "reason"), printf("Trace:     at present there is no prediction:"));
+		puts(".");
 		if (jnum(p, "retrace_at") > 0 && !is_withheld(answer))
 			printf("           It may be traced again from %s on; precedent retrace does it at once.\n",
 			       time_text(jnum(p, "retrace_at"), when, sizeof(when)));
+		return;
+	}
+	if (!strcmp(jstr(p, "state"), "new") && jnum(p, "retrace_at") > 0) {
+		printf("Trace:     %s.\n", *jstr(p, "reason") ? jstr(p, "reason") : "the next submission of this job is traced again");
 		return;
 	}
 	if (jnum(p, "source_elapsed_s") <= 0) {
@@ -492,8 +510,8 @@ static void explain_warning(const json_t *job)
 
 	if (!pred || !json_is_integer(asked) || asked_s >= jnum(pred, "hi_s"))
 		return;
-	printf("Warning:   asked was for less than %s: the job is ended there, whatever is predicted.\n",
-	       asked_s < jnum(pred, "seconds") ? "is predicted" : "the upper bound");
+	printf("Warning:   the limit asked for is below the %s: Slurm ends the job at this limit.\n",
+	       asked_s < jnum(pred, "seconds") ? "predicted time" : "upper bound");
 }
 
 /* Rules of the site by which this job's limit may have been kept: a list with commas. */
@@ -520,7 +538,10 @@ static void explain_limit(const json_t *answer)
 	minutes_text(json_object_get(job, "user_limit_min"), asked, sizeof(asked));
 	minutes_text(json_object_get(job, "limit_min"), limit, sizeof(limit));
 	if (!pred || json_is_null(json_object_get(job, "limit_min"))) {
-		printf("Limit:     left as it was asked for (%s), mode %s.\n", asked, jstr(job, "mode"));
+		if (json_is_null(json_object_get(job, "user_limit_min")))
+			printf("Limit:     none was asked for, mode %s.\n", jstr(job, "mode"));
+		else
+			printf("Limit:     left as it was asked for (%s), mode %s.\n", asked, jstr(job, "mode"));
 		minutes_text(plan, limit, sizeof(limit));
 		if (json_is_integer(plan))
 			printf("           Slurm %s with %s: the job's TimeMin.\n", *jstr(job, "state") ? "planned" : "plans", limit);

@@ -77,8 +77,10 @@ static void jobs_help_line(json_t *run, char *out, size_t size)
 		snprintf(out, size, "%s", jstr(run, "state")[0] ? "first run, traced" : "first run, to be traced");
 	else if (!strcmp(state, "failed"))
 		snprintf(out, size, "none: %.60s", reason);
+	else if (!strcmp(state, "new"))
+		snprintf(out, size, "none yet: no trace");
 	else if (*state && strcmp(state, "ready"))
-		snprintf(out, size, "none yet: %s", state);
+		snprintf(out, size, "none yet: no probe");
 	else
 		snprintf(out, size, "none");
 }

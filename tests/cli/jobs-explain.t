@@ -39,7 +39,7 @@ subtest 'explain' => sub {
 		'what earlier ones were worth');
 	like($out, qr/9 of its family: median error 3\.0 %/, 'of its family too');
 	like($out, qr/^ +slow .*\n.*\n.*nodes there are not those that it was probed on/m, 'nodes that have changed');
-	like($out, qr/^Warning: +asked was for less than the upper bound/m, 'a request that is too short');
+	like($out, qr/^Warning: +the limit asked for is below the upper bound:/m, 'a request that is too short');
 	like($out, qr/^Beside: +the user's last two runs before it took 00:05:00 on average, those of this job 00:09:40\.$/m, 'baselines');
 	like($out, qr/^Outcome: .* 3\.6 % too short, inside the interval\.$/m, 'the outcome');
 };
@@ -105,7 +105,9 @@ subtest 'little is known' => sub {
 	unlike(words('explain'), qr/TimeMin/, 'no plan of Slurm is told where there is none');
 	like(words('explain', sub { @{$_[0]{job}}{qw(limit_min plan_min)} = (undef, 4) }),
 		qr/^Limit: .*\n +Slurm planned with 00:04:00: the job's TimeMin\.$/m, 'the plan is told');
-	like(words('explain', sub { $_[0]{job}{user_limit_min} = 9 }), qr/Warning: +asked was for less than is predicted/, 'much too short');
+	like(words('explain', sub { $_[0]{job}{user_limit_min} = 9 }), qr/Warning: +the limit asked for is below the predicted time:/, 'much too short');
+	$out = words('explain', sub { delete $_[0]{job}{predicted}; $_[0]{job}{user_limit_min} = undef });
+	like($out, qr/^Limit: +none was asked for, mode \w+\.$/m, 'a job without a request');
 };
 
 subtest 'there is no trace: why' => sub {
@@ -141,6 +143,24 @@ subtest 'a first run that left no trace' => sub {
 		($explained, $listed) = $first->(@$case);
 		like($explained, qr/first run of this job: it was traced/, "@$case: traced");
 		like($listed, qr/first run, traced/, '... in jobs too');
+	}
+};
+
+subtest 'the state of the program now' => sub {
+	my $state = sub {
+		my (%program) = @_;
+		return words('explain', sub { $_[0]{program} = {%{ $_[0]{program} }, %program} });
+	};
+	my $out = $state->(state => 'failed', reason => 'too uncertain:' . ' between this and that' x 8);
+	like($out =~ s/\n {10}//gr, qr/^Trace: +at present there is no prediction: too uncertain:( between this and that){8}\.$/m, 'a reason of several lines');
+	like($state->(state => 'new', retrace_at => 1700000000, reason => ''), qr/^Trace: +the next submission of this job is traced again\.$/m, 'after retrace');
+	like($state->(state => 'new', retrace_at => 1700000000, reason => 'the last runs differed'), qr/^Trace: +the last runs differed\.$/m, 'after drift');
+	like($state->(state => 'new', retrace_at => 0, source_elapsed_s => 0), qr/^Trace: +the run to be traced \(job \d+\) has not ended yet\.$/m, 'before the first trace');
+	my $answer = decode_json($saved);
+	delete $answer->{job}{predicted};
+	for my $case ([new => 'no trace'], [traced => 'no probe'], [building => 'no probe']) {
+		spew('jobs.json', encode_json({jobs => [{%{ $answer->{job} }, act => 'observe', program => {%{ $answer->{program} }, state => $case->[0]}}]}));
+		like(precedent('jobs', '--from', 'jobs.json')->{out}, qr/^77 .* none yet: $case->[1] /m, "$case->[0]: what is missing, in jobs");
 	}
 };
 
