@@ -319,7 +319,9 @@ static int candidate_calibrate(const struct daemon_env *env, const struct store_
 		err_set(&why, "%d run%s ended before the end, the longest after %.0f s: two that complete are needed", n - whole,
 			n - whole == 1 ? " was" : "s were", longest_bound(past, n));
 	err_prefix(&why, "nothing for %s", e->candidate[i]);
-	if (e->record[i] || whole >= 2 || n > whole || v.word == ARRAY_UNKNOWN) /* that there is no history yet is no refusal */
+	/* That there is no history yet is no refusal. The traced candidate's refusal comes first: most jobs go there. */
+	if ((e->record[i] || whole >= 2 || n > whole || v.word == ARRAY_UNKNOWN) &&
+	    (!out->refused.text[0] || !strcmp(e->candidate[i], p->source_candidate)))
 		out->refused = why;
 	return store_estimate_drop(env->store, p->key, e->candidate[i], errp);
 }

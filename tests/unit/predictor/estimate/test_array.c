@@ -3,6 +3,7 @@
 #include "plugin/decide_internal.h"
 #include "predictor/estimate/array.h"
 #include "predictor/learn/program_estimate.h"
+#include "predictor/store/records.h"
 #include "predictor/store/runs.h"
 #include "tests/unit/store_fixture.h"
 
@@ -88,6 +89,32 @@ static bool known(struct store *s, const char *candidate, struct estimate *e, st
 		return true;
 	}
 	return false;
+}
+
+/* The index decides on every candidate that was probed. The user reads why there is nothing where the job was traced. */
+static void test_reason(void **state)
+{
+	struct store *s = must_open(STORE_WRITE);
+	static const char *const places[] = {"away", "fast", "slow"};
+	static struct result probed = {.job_id = 9, .ok = true, .has_class = true, .class_hex = "0123456789abcdef", .class_text = "node",
+				       .has_startup = true, .has_hash = true, .hash_hex = "0123456789abcdef", .traces_n = 1,
+				       .traces = {{100, 90, 89, 91, 2, 1000, 1, {0}, {0}}}};
+	struct errbuf why;
+	struct estimate e;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct store_probe row = {.state = PROBE_DONE};
+
+		strcpy(row.key, KEY1);
+		strcpy(row.candidate, places[i]);
+		strcpy(probed.candidate, places[i]);
+		ok(store_record_put(s, &row, &probed, &err));
+	}
+	arrays_run(s, 1, 10, 0, 10, "fast");
+	assert_false(known(s, "fast", &e, &why));
+	assert_true(!strncmp(why.text, "nothing for fast: the array's index matters: ", 45));
+	store_close(s);
 }
 
 static void test_alike(void **state)
@@ -250,7 +277,7 @@ static void test_told(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(test_judge), T(test_alike), T(test_longest), T(test_long),
+	const struct CMUnitTest tests[] = {T(test_judge), T(test_reason), T(test_alike), T(test_longest), T(test_long),
 					   T(test_asked), T(test_asked_any), T(test_told)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
