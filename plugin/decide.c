@@ -170,7 +170,7 @@ void decide_partition_cap(const struct deciding *d, const char *name, uint32_t *
 	}
 }
 
-uint32_t decide_limit_wanted(const struct deciding *d, double hi_s)
+static uint32_t limit_wanted(const struct deciding *d, double hi_s)
 {
 	const struct decide_input *in = d->in;
 	uint32_t want = places_limit_min(d->conf, hi_s + in->warn_time_s / (1 + d->conf->margin));
@@ -226,7 +226,7 @@ static bool soft_has_effect(const struct deciding *d)
 
 uint32_t decide_limit_short(const struct deciding *d, double hi_s, uint32_t asked_min, uint32_t overtime_min)
 {
-	uint32_t want = decide_limit_wanted(d, hi_s), least;
+	uint32_t want = limit_wanted(d, hi_s), least;
 
 	if (decide_guard(d) == GUARD_OVERTIME) {
 		least = d->watches_limit ? asked_min : overtime_least_min(asked_min, overtime_min);

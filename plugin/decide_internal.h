@@ -98,7 +98,6 @@ void decide_partition_cap(const struct deciding *d, const char *name, uint32_t *
 void decide_find_cap(struct deciding *d);
 /* Decide the limit that precedentd sets later (predictor/limits): enough for need_s. At submission the job's limit stays. */
 void decide_wish_limit(struct deciding *d, double need_s);
-uint32_t decide_limit_wanted(const struct deciding *d, double hi_s);
 enum limit_guard decide_guard(const struct deciding *d);
 /* The shortened limit of a job with this upper bound; asked_min if the limit may not be shortened. overtime_min: the least
  * OverTimeLimit of the partitions. */

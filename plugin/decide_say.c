@@ -151,9 +151,10 @@ static void say_too_little(struct deciding *d, const char *asked, bool given)
 
 	if (!e || d->cap_min == DURATION_UNSET || d->cap_min == DURATION_UNLIMITED || d->cap_min * 60.0 >= e->hi_s)
 		return;
+	/* MinLimit is no need of the job. */
 	decide_say(d->out, "; %s %s, less than %s: it may need %s", given ? "you asked" : "the partition's limit is", asked,
 		   d->cap_min * 60.0 < e->mean_s ? "predicted" : "the upper bound",
-		   duration_format_minutes(need, sizeof(need), decide_limit_wanted(d, e->hi_s)));
+		   duration_format_minutes(need, sizeof(need), duration_ceil_minutes(e->hi_s * (1 + d->conf->margin) + d->in->warn_time_s)));
 }
 
 void decide_say_limit(struct deciding *d)

@@ -102,6 +102,8 @@ static void test_asked_less(void **state)
 	w.known.estimates[1].e.hi_s = 300; /* also if only the upper bound does not fit */
 	w.in.time_limit_min = 4;
 	assert_non_null(strstr(run().message, "; you asked 00:04:00, less than the upper bound: it may need 00:06:00; "));
+	w.conf.min_limit_min = 30; /* the least that Precedent sets is no need of the job */
+	assert_non_null(strstr(run().message, "it may need 00:06:00; "));
 	w.in.time_limit_min = 5;
 	assert_null(strstr(run().message, "you asked"));
 }
