@@ -308,7 +308,7 @@ static void print_part(const struct info_view *v, const struct part *p)
 	printf("  %-20s %s%s%s %6.1f %% %9s", p->name, term_on(TERM_BAR), cli_bar(bar, sizeof(bar), share, cells),
 	       term_off(), 100 * share, info_time(s, sizeof(s), p->sum.seconds));
 	if (p->sum.calls)
-		printf(" %13s calls", cli_thousands(n, sizeof(n), p->sum.calls));
+		printf(" %13s call%s", cli_thousands(n, sizeof(n), p->sum.calls), p->sum.calls == 1 ? "" : "s");
 	putchar('\n');
 }
 

@@ -231,4 +231,9 @@ subtest 'an imported trace' => sub {
 	is(json_of('states.ptrace')->{imported}, JSON::PP::true, 'the JSON says that it was imported');
 };
 
+subtest 'one call' => sub {
+	precedent('trace', '-q', '-o', 'abort.ptrace', '--', 'mpirun', '-n', 1, Testbed::build_dir() . '/tests/programs/abort');
+	like(screen('C.UTF-8', 'abort.ptrace'), qr/^  other calls .* 1 call$/m, 'is no calls');
+};
+
 done_testing;
