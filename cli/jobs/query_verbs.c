@@ -25,9 +25,22 @@
 /* Arguments of all these verbs. */
 struct args {
 	bool json, all;
-	long max, job;
+	long max, job, task; /* task: -1, or of the array `job` */
 	const char *from, *user, *html;
 };
+
+/* A job as people write it: 4711, or a task of an array as squeue does, 4711_3. Returns 0, or -1. */
+static int job_read(const char *text, struct args *a)
+{
+	char *copy = strdup(text), *mark = copy ? strchr(copy, '_') : NULL;
+	int rv;
+
+	if (mark)
+		*mark++ = '\0';
+	rv = copy && cli_number(copy, 1, UINT32_MAX, &a->job) == 0 && (!mark || cli_number(mark, 0, UINT32_MAX, &a->task) == 0) ? 0 : -1;
+	free(copy);
+	return rv;
+}
 
 /* -1: go on; else the exit code. A saved answer and --all stand for the job. */
 static int arguments_read(const struct verb *v, int argc, char **argv, struct args *a)
@@ -35,7 +48,7 @@ static int arguments_read(const struct verb *v, int argc, char **argv, struct ar
 	int rc;
 	char **operand;
 
-	*a = (struct args){0};
+	*a = (struct args){.task = -1};
 	operand = options_read(v, argc, argv, a, &rc);
 	if (!operand)
 		return rc;
@@ -46,19 +59,55 @@ static int arguments_read(const struct verb *v, int argc, char **argv, struct ar
 	if (v->operand && !a->from && !a->all && !a->user) {
 		if (!*operand)
 			return cli_usage(v->name, "which job?");
-		if (cli_number(*operand, 1, UINT32_MAX, &a->job) < 0)
+		if (job_read(*operand, a) < 0)
 			return cli_usage(v->name, "'%s' is not a job id", *operand);
 		operand++;
 	}
 	return *operand ? cli_usage(v->name, "unexpected argument '%s'", *operand) : -1;
 }
 
-/* Ask `verb` for one job. */
-static json_t *ask_job(const char *verb, long job)
+static json_t *ask_jobs(long max, bool all)
 {
-	json_t *request = query_request(verb), *answer;
+	json_t *request = query_request("jobs"), *answer;
 
-	json_object_set_new(request, "job", json_integer(job));
+	json_object_set_new(request, "max", json_integer(max));
+	json_object_set_new(request, "all", json_boolean(all));
+	answer = query_ask(request);
+	json_decref(request);
+	return answer;
+}
+
+/* The job id of a task, which Slurm gives each task when it starts. Returns 0, or -1 after a message. */
+static int task_find(struct args *a)
+{
+	json_t *answer = ask_jobs(JOBS_PAGE, true), *run;
+	size_t i;
+
+	if (!answer)
+		return -1;
+	json_array_foreach(json_object_get(answer, "jobs"), i, run)
+	{
+		if ((long)jnum(run, "array_job") != a->job || (long)jnum(run, "array_task") != a->task || jnum(run, "start") <= 0)
+			continue;
+		a->job = (long)jnum(run, "job");
+		json_decref(answer);
+		return 0;
+	}
+	json_decref(answer);
+	cli_fail("job %ld_%ld has not started, is not among the last %d jobs, or is not yours; ask for %ld", a->job, a->task, JOBS_PAGE,
+		 a->job);
+	return -1;
+}
+
+/* Ask `verb` for one job. */
+static json_t *ask_job(const char *verb, struct args *a)
+{
+	json_t *request, *answer;
+
+	if (a->task >= 0 && task_find(a) < 0)
+		return NULL;
+	request = query_request(verb);
+	json_object_set_new(request, "job", json_integer(a->job));
 	answer = query_ask(request);
 	json_decref(request);
 	return answer;
@@ -85,10 +134,38 @@ static void jobs_help_line(json_t *run, char *out, size_t size)
 		snprintf(out, size, "none");
 }
 
-static void jobs_row(json_t *run)
+#define JOB_TEXT 24 /* two numbers of 32 bits */
+
+/* The job as squeue names it. A task has an index when it has started. */
+static const char *job_text(const json_t *run, char out[JOB_TEXT])
+{
+	if (jnum(run, "array_job") > 0 && jnum(run, "start") > 0)
+		snprintf(out, JOB_TEXT, "%u_%u", (unsigned)jnum(run, "array_job"), (unsigned)jnum(run, "array_task"));
+	else
+		snprintf(out, JOB_TEXT, "%u", (unsigned)jnum(run, "job"));
+	return out;
+}
+
+static int job_width(const json_t *jobs)
+{
+	int width = 7; /* a job id of a cluster that is some years old */
+	char text[JOB_TEXT];
+	const json_t *run;
+	size_t i;
+
+	json_array_foreach(jobs, i, run)
+	{
+		int n = (int)strlen(job_text(run, text));
+
+		width = n > width ? n : width;
+	}
+	return width;
+}
+
+static void jobs_row(json_t *run, int width)
 {
 	json_t *pred = json_object_get(run, "predicted"), *present = json_object_get(run, "present");
-	char asked[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX], actual[DURATION_TEXT_MAX], what[128], error[32] = "-";
+	char asked[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX], actual[DURATION_TEXT_MAX], what[128], error[32] = "-", job[JOB_TEXT];
 	double elapsed = jnum(run, "elapsed_s"), p = jnum(pred, "seconds");
 	bool done = jstr(run, "state")[0];
 
@@ -106,19 +183,8 @@ static void jobs_row(json_t *run)
 		snprintf(error, sizeof(error), "%.9s", jstr(run, "state"));
 	else if (done && pred && elapsed > 0 && !strcmp(jstr(pred, "candidate"), jstr(run, "candidate")))
 		snprintf(error, sizeof(error), "%+.1f %%", 100 * (p - elapsed) / elapsed);
-	printf("%-7.0f %-12.12s %-9.9s %8s %8s %-28.28s %8s %9s\n", jnum(run, "job"), jstr(run, "name"),
-	       jstr(run, "partition"), asked, limit, what, actual, error);
-}
-
-static json_t *ask_jobs(const struct args *a)
-{
-	json_t *request = query_request("jobs"), *answer;
-
-	json_object_set_new(request, "max", json_integer(a->max));
-	json_object_set_new(request, "all", json_boolean(a->all));
-	answer = query_ask(request);
-	json_decref(request);
-	return answer;
+	printf("%-*s %-12.12s %-9.9s %8s %8s %-28.28s %8s %9s\n", width, job_text(run, job), jstr(run, "name"), jstr(run, "partition"),
+	       asked, limit, what, actual, error);
 }
 
 static int jobs_verb(int argc, char **argv)
@@ -126,11 +192,11 @@ static int jobs_verb(int argc, char **argv)
 	struct args a;
 	json_t *answer, *run;
 	size_t i;
-	int rc = arguments_read(&verb_jobs, argc, argv, &a);
+	int rc = arguments_read(&verb_jobs, argc, argv, &a), width;
 
 	if (rc >= 0)
 		return rc;
-	answer = a.from ? query_load(a.from, "jobs", "jobs") : ask_jobs(&a);
+	answer = a.from ? query_load(a.from, "jobs", "jobs") : ask_jobs(a.max, a.all);
 	if (!answer)
 		return 1;
 	rc = 0;
@@ -141,9 +207,10 @@ static int jobs_verb(int argc, char **argv)
 	} else if (!json_array_size(json_object_get(answer, "jobs"))) {
 		puts("no jobs known to Precedent");
 	} else {
-		printf("%-7s %-12s %-9s %8s %8s %-28s %8s %9s\n", "JOB", "NAME", "PARTITION", "ASKED", "LIMIT",
-		       "PREDICTED", "ACTUAL", "ERROR");
-		json_array_foreach(json_object_get(answer, "jobs"), i, run) jobs_row(run);
+		width = job_width(json_object_get(answer, "jobs"));
+		printf("%-*s %-12s %-9s %8s %8s %-28s %8s %9s\n", width, "JOB", "NAME", "PARTITION", "ASKED", "LIMIT", "PREDICTED",
+		       "ACTUAL", "ERROR");
+		json_array_foreach(json_object_get(answer, "jobs"), i, run) jobs_row(run, width);
 	}
 	json_decref(answer);
 	return rc;
@@ -177,7 +244,7 @@ static int one_job(const struct verb *v, int argc, char **argv, int (*print)(jso
 
 	if (rc >= 0)
 		return rc;
-	answer = a.from ? query_load(a.from, v->name, "job") : ask_job("show", a.job);
+	answer = a.from ? query_load(a.from, v->name, "job") : ask_job("show", &a);
 	if (!answer)
 		return 1;
 	rc = a.json ? query_print_json(answer) : print(answer);
@@ -240,7 +307,7 @@ static int change(const struct verb *v, int argc, char **argv, const char *done)
 
 	if (rc >= 0)
 		return rc;
-	answer = a.all ? ask_all() : ask_job(v->name, a.job);
+	answer = a.all ? ask_all() : ask_job(v->name, &a);
 	if (!answer)
 		return 1;
 	if (a.json)

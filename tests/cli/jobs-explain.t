@@ -60,6 +60,21 @@ subtest 'tasks of an array that wait' => sub {
 	like(precedent('jobs', '--from', 'jobs.json')->{out}, qr/^77 .* 00:01:40 \(00:01:35-00:01:50\) +pending /m, '... and so does jobs');
 };
 
+subtest 'names of tasks' => sub {
+	my $answer = decode_json($saved);
+	my @tasks = map { {%{ $answer->{job} }, %$_} } {job => 90, array_job => 88, array_task => 0}, {job => 88, array_job => 88, array_task => 0, state => '', start => 0},
+		{job => 4294967290, array_job => 4294967288, array_task => 17};
+	delete $tasks[1]{end};
+	spew('jobs.json', encode_json({jobs => \@tasks}));
+	my @lines = split /\n/, precedent('jobs', '--from', 'jobs.json')->{out};
+	is_deeply([map { /^(\S+)/ } @lines], [qw(JOB 88_0 88 4294967288_17)], 'are those of squeue, once they have started');
+	is_deeply([map { index $_, /^JOB/ ? 'NAME' : 'heat3d' } @lines], [(14) x 4], 'the columns stay in line');
+	for my $bad (qw(4_ _4 4_x 4_-1 4_1_1 0_1), '') {
+		my $r = precedent('explain', $bad);
+		is("$r->{rc} $r->{err}", "2 precedent explain: '$bad' is not a job id; try 'precedent explain --help'\n", "'$bad' is refused");
+	}
+};
+
 subtest 'the quota of the spool' => sub {
 	unlike(words('explain'), qr/^Spool:/m, 'nothing is said when there is nothing to say');
 	my %quota = (quota => 20 << 30, bytes => 5 << 20, files => 3, removed_bytes => 3 << 19, removed_files => 41);
