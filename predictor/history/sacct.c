@@ -62,6 +62,8 @@ static int line_get(struct sacct_reader *r, char *text, size_t *len)
 	}
 	if (c == EOF && !whole)
 		return LINE_END;
+	if (n && n < SACCT_LINE_MAX && text[n - 1] == '\r') /* the file was on a system that ends lines by CR LF */
+		n--;
 	r->line++;
 	*len = n < SACCT_LINE_MAX - 1 ? n : SACCT_LINE_MAX - 1;
 	text[*len] = '\0';

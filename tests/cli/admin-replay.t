@@ -194,6 +194,10 @@ like($page, qr{Jobs without a prediction are planned by similar runs\.}, '... an
 $page = precedent('replay', '--swf', 'log.swf', '--guard', 'raise', '--html', '-')->{out};
 like($page, qr{of 90 with a shorter limit; .* shortens no limit by them\.}s, 'the page of a guard that shortens limits');
 
+# Lines that end in CR LF have the same columns.
+spew('crlf', slurp('alike') =~ s/\n/\r\n/gr);
+is_deeply(replayed('lines that end in CR LF', '--sacct', 'crlf')->{sources}, replayed('runs alike once more', '--sacct', 'alike')->{sources}, '... tell the same');
+
 # The commands of the documents, copied with their margin, ask sacct for all columns.
 mkdir 'bin';
 spew('bin/sacct', qq{#!/bin/sh\necho "\$#"\nfor a; do echo "\$a"; done\n});
