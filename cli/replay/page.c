@@ -29,8 +29,10 @@ static const char *percent(double part, bool change, char *out, size_t size)
 {
 	if (!isfinite(part))
 		snprintf(out, size, "&ndash;");
+	else if (change)
+		snprintf(out, size, "%+.0f&nbsp;%%", rint(100 * part) + 0.0); /* + 0.0: no "-0" */
 	else
-		snprintf(out, size, change ? "%+.0f&nbsp;%%" : "%.1f&nbsp;%%", 100 * part);
+		snprintf(out, size, "%.1f&nbsp;%%", 100 * part);
 	return out;
 }
 

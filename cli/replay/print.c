@@ -20,7 +20,7 @@ static double percent(size_t part, size_t of)
 static const char *change_text(double change, char *out, size_t size)
 {
 	if (isfinite(change))
-		snprintf(out, size, "%+.0f %%", 100 * change);
+		snprintf(out, size, "%+.0f %%", rint(100 * change) + 0.0); /* + 0.0: no "-0" */
 	else
 		snprintf(out, size, "-");
 	return out;
