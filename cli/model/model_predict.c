@@ -110,7 +110,8 @@ static void print_prediction(const struct model_options *o, const struct foresee
 		if (far)
 			fprintf(out, "the time is a guess: %s is far outside of the %.15g to %.15g of the runs\n", far, lo, hi);
 		else if (outside)
-			fprintf(out, "%s is outside of what the runs had: the interval is wider, by what the runs at the end were missed by, left out\n", outside);
+			fprintf(out, "%s is outside the range of the runs: the interval is widened by the cross-validation error of the outermost runs\n",
+				outside);
 		if (crowded)
 			fprintf(out, "the time is a guess: %s\n", crowded);
 		else if (f->crowd > 1)

@@ -272,6 +272,6 @@ const struct verb verb_model = {
 	.text = "Learns from at least three traced runs of one program, with different arguments and numbers of ranks, and says what "
 		"runs with others do: the calls of every rank in order, with peers and sizes, and the time. What the runs do not "
 		"determine is refused, with the reason.",
-	.examples = {"fit a.ptrace b.ptrace c.ptrace -o my.model", "predict my.model --ranks 64 --var n1=1000"},
+	.examples = {"fit a.ptrace b.ptrace c.ptrace -o my.model", "predict my.model --ranks 2 --var arg1=1000 --var arg2=60"},
 	.options = options, .actions = actions, .operand = "file", .run = model_verb,
 };

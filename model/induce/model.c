@@ -402,7 +402,7 @@ int model_inputs_check(const struct model *m, const double *input, struct errbuf
 		if (!isfinite(input[i]))
 			return err_set(err, "input %s is not a number", in->name);
 		if (in->kind == MODEL_INPUT_CONSTANT && input[i] != in->lo)
-			return err_set(err, "input %s was %.15g in every run: nothing is known of %.15g; journal a run with another value",
+			return err_set(err, "input %s was %.15g in every run: nothing is known of %.15g; add a run with another value",
 				       in->name, in->lo, input[i]);
 		if (in->kind != MODEL_INPUT_TIED)
 			continue;
@@ -410,7 +410,7 @@ int model_inputs_check(const struct model *m, const double *input, struct errbuf
 		if (fabs(tied - input[i]) > 1e-9 * fmax(fabs(tied), fabs(input[i])))
 			return err_set(err,
 				       "inputs %s and %s went together in every run (%.15g with this %s), and here it is %.15g: "
-				       "journal a run where they do not",
+				       "add a run where they do not",
 				       in->name, m->input[in->tied_to].name, tied, m->input[in->tied_to].name, input[i]);
 	}
 	return 0;

@@ -100,6 +100,8 @@ is($r->{rc}, 0, 'a size far outside');
 like($r->{out}, qr/^the time is a guess: arg1 is far outside of the 96 to 161 of the runs$/m, 'is said to be');
 $r = model('predict', 'heat.model', '--ranks', 3, map { ('--var', $_) } 'arg1=200', 'arg2=333', 'arg3=9');
 unlike($r->{out}, qr/guess/, 'one nearby is not');
+like($r->{out}, qr/^arg1 is outside the range of the runs: the interval is widened by the cross-validation error/m, '... and the interval is wider');
+like(model('--help')->{out}, qr/predict my\.model .*--var arg1=/, 'the example of the help has variables as fit calls them');
 
 # More ranks than processors: the calls of both are of one kind, those of ranks that have one each are of another.
 my @three = ('heat.model', '--ranks', 3, map { ('--var', $_) } 'arg1=150', 'arg2=150', 'arg3=9');
