@@ -288,7 +288,7 @@ static void explain_skeletons(const json_t *answer, const char *source)
 
 	json_array_foreach(probes, i, p)
 	{
-		const char *none = jstr(json_object_get(p, "record"), "unskeleton");
+		const char *none = jstr(json_object_get(p, "record"), "unskeleton"), *node = jstr(json_object_get(p, "record"), "node");
 		double s = skeleton_seconds(p);
 
 		if (!strcmp(jstr(p, "state"), "done") && *none)
@@ -308,7 +308,7 @@ static void explain_skeletons(const json_t *answer, const char *source)
 		}
 		puts(".");
 		if (s > 0)
-			printf("           %.88s\n", jstr(json_object_get(p, "record"), "node"));
+			printf("           %.*s\n", node_width(node, 88), node);
 		explain_partial(p);
 		label = "          ";
 	}

@@ -65,6 +65,17 @@ bool run_left_no_trace(const json_t *job, const json_t *program)
 	       jnum(program, "source_job") == jnum(job, "job");
 }
 
+int node_width(const char *text, int max)
+{
+	int n = max;
+
+	if (strlen(text) <= (size_t)max)
+		return max;
+	while (n > 0 && text[n] != ',')
+		n--;
+	return n > 0 ? n : max;
+}
+
 /* ---- show ---- */
 
 /* What simpler predictors would have said. */
@@ -145,7 +156,8 @@ static void show_probe(const json_t *p)
 	       jstr(p, "reason"));
 	if (!json_is_true(json_object_get(record, "ok")))
 		return;
-	printf("  %-14s node class %s:\n  %-14s %.83s\n", "", jstr(record, "node_class"), "", jstr(record, "node"));
+	printf("  %-14s node class %s:\n  %-14s %.*s\n", "", jstr(record, "node_class"), "", node_width(jstr(record, "node"), 83),
+	       jstr(record, "node"));
 	if (*jstr(record, "unskeleton"))
 		printf("  %-14s no skeleton was run: %.300s\n", "", jstr(record, "unskeleton"));
 	json_array_foreach(json_object_get(record, "traces"), i, t)

@@ -23,6 +23,9 @@ const char *span_text(double seconds, char *out, size_t size);
 /* Its candidates, where it was chosen between some (explain_place.c). */
 void explain_place(const json_t *weighed);
 
+/* The length of the first items of a node class's text, with commas between, that fit into max columns. */
+int node_width(const char *text, int max);
+
 /* Is this the run that was to be traced, and left no trace? program: NULL if none is known. */
 bool run_left_no_trace(const json_t *job, const json_t *program);
 

@@ -60,6 +60,14 @@ subtest 'tasks of an array that wait' => sub {
 	like(precedent('jobs', '--from', 'jobs.json')->{out}, qr/^77 .* 00:01:40 \(00:01:35-00:01:50\) +pending /m, '... and so does jobs');
 };
 
+subtest 'the nodes of a probe' => sub {
+	my $node = 'Some CPU, 2 packages, 64 cores, 128 threads, L2 512 KiB, L3 8192 KiB, mpirun (Open MPI) 4.1.4, x86_64 6.1';
+	for my $verb (qw(show explain)) {
+		my $out = words($verb, sub { $_[0]{probes} = [{candidate => "fast", state => "done", record => {ok => JSON::PP::true, node_class => '0' x 16, node => $node, traces => [{skel_s => 1}]}}] });
+		like($out, qr/^ +Some CPU, .*, L3 8192 KiB$/m, "$verb: no item is cut");
+	}
+};
+
 subtest 'names of tasks' => sub {
 	my $answer = decode_json($saved);
 	my @tasks = map { {%{ $answer->{job} }, %$_} } {job => 90, array_job => 88, array_task => 0}, {job => 88, array_job => 88, array_task => 0, state => '', start => 0},
