@@ -49,6 +49,11 @@ void skel_blocks_be_empty(void)
 	kernel_be_empty();
 }
 
+int skel_blocks_are_empty(void)
+{
+	return blocks.empty;
+}
+
 /* FNV-1a over the mixes, so that a calibration is used with these only; small enough for a double. */
 static uint64_t mixes_number(const struct compute_mix *mix, int n)
 {
@@ -203,6 +208,10 @@ static double calibrate_here(void)
 	calibrate_among(c, blocks.empty ? 0 : AMONG_BUDGET_NS);
 	budget = MIXES_BUDGET_NS / c->n_mix;
 	for (int m = 0; m < c->n_mix; m++) {
+		if (blocks.empty && m > 0) { /* all mixes are the same */
+			memcpy(c->block_ns[m], c->block_ns[0], sizeof c->block_ns[m]);
+			continue;
+		}
 		PMPI_Barrier(MPI_COMM_WORLD);
 		calibrate_mix(c, m, part * (budget < MIX_MOST_NS ? budget : MIX_MOST_NS));
 	}

@@ -7,6 +7,7 @@
 
 /* Before skel_blocks_open: all blocks are an empty loop. */
 void skel_blocks_be_empty(void);
+int skel_blocks_are_empty(void);
 /* calibrate: file to write; this machine is the traced one, and learning goes on while the skeleton runs. calibration: file
  * of the traced machine to read. Either may be NULL. All ranks call, after skel_data_open. */
 void skel_blocks_open(const char *calibrate, const char *calibration);
