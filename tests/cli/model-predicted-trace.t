@@ -96,7 +96,7 @@ for my $case (@asked) {
 	my $built = run_command('mpicc', '-std=gnu11', '-O1', '-Wall', '-Wextra', '-Werror', "-I$ENV{PRECEDENT_LIBDIR}/include", '-o', "$title.skel/skel",
 		"$title.skel/skel.c", "$ENV{PRECEDENT_LIBDIR}/libprecedent_skel.a", '-lm');
 	is($built->{rc}, 0, 'compiles without a warning') or diag $built->{err};
-	trace("$title-again.ptrace", $ranks, getcwd() . "/$title.skel/skel", '--result', 'result');
+	trace("$title-again.ptrace", $ranks, getcwd() . "/$title.skel/skel", '--empty-loop', '--result', 'result');
 	is_deeply(data(calls("$title-again.ptrace"), 1), data($was), "$title: and makes the calls of the run, rank by rank");
 }
 

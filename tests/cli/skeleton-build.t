@@ -121,7 +121,7 @@ like(slurp('io/skel.c'), qr/skel_loop\(0, 40, \d\d\)/, 'mpiio: the loop over fil
 like(slurp('io/skel.c'), qr/Files are neither read nor written/, 'mpiio: the source says what becomes of files');
 like(slurp('io/report.txt'), qr/Files are neither read nor written/, 'mpiio: so does the report');
 is(build('io')->{rc}, 0, 'mpiio: it compiles');
-is(run_command('timeout', 300, @mpirun, 2, 'io/skel', '--result', 'result')->{rc}, 0, 'mpiio: it runs');
+is(run_command('timeout', 300, @mpirun, 2, 'io/skel', @quick)->{rc}, 0, 'mpiio: it runs');
 @left = glob 'files/*';
 is_deeply(\@left, [], 'mpiio: it writes no file');
 cmp_ok(result('result')->{skel_s}, '>', 0, 'mpiio: and has a result');
@@ -171,8 +171,8 @@ my @wrong = (
 	[[2, 'cut/skel', '--calibrate', 'a', '--calibration', 'b'], 'exclude each other', 'two calibrations'],
 	[[2, 'cut/skel', '--calibration', 'result'], 'is not a calibration', 'a file that is no calibration'],
 	[[2, 'cut/skel', '--calibration', 'nowhere'], 'cannot read nowhere', 'a calibration that is not there'],
-	[[2, 'cut/skel', '--calibrate', 'nowhere/source', '--result', 'result'], 'cannot write nowhere', 'a calibration that cannot be written'],
-	[[2, 'cut/skel', '--result', 'nowhere/result'], 'cannot write nowhere', 'a result that cannot be written'],
+	[[2, 'cut/skel', @quick, '--calibrate', 'nowhere/source'], 'cannot write nowhere', 'a calibration that cannot be written'],
+	[[2, 'cut/skel', '--empty-loop', '--result', 'nowhere/result'], 'cannot write nowhere', 'a result that cannot be written'],
 );
 for my $w (@wrong) {
 	my ($command, $says, $what) = @$w;

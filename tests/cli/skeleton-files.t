@@ -128,13 +128,14 @@ is_deeply([ @{ scratch_line() }[ 1 .. 3 ] ], [ $moved, 0, 0 ], '... and all byte
 trace_ranks('long.ptrace', program('mpiio'), 'files', 64, 60);
 skeleton('cut', 'long.ptrace', '--scale', 3);
 like(slurp('cut/skel.c'), qr/skel_loop\(0, 60, \d\d\)/, 'a loop over files is cut');
-is(run_command('timeout', 300, @mpirun, 2, 'cut/skel', '--result', 'result', '--scratch', 'scratch')->{rc}, 0, '... and runs');
+is(run_command('timeout', 300, @mpirun, 2, 'cut/skel', @quick, '--scratch', 'scratch')->{rc}, 0, '... and runs');
 cmp_ok(scratch_line()->[1], '>', $moved, '... and writes');
 is_deeply(left('scratch'), [], '... and leaves nothing');
 
 # ---- predictions ----
 
 {
+	empty_skeletons();
 	my @predict = ('predict', 'mpiio.ptrace', '--seconds', 1, '--scratch');
 	my $r = precedent(@predict, 'scratch');
 	is($r->{rc}, 0, 'predict --scratch') or diag $r->{err};
@@ -179,7 +180,7 @@ for my $how (['compiled', 'mpiio/skel'], ['interpreted', $replay, 'mpiio/skel.op
 	falls_back("$what, a file", qr/no scratch files in plain: Not a directory: /, @run, 'plain');
 }
 is(slurp('plain'), 'untouched', 'the file in its place stays as it was');
-falls_back('a directory that takes no files', qr{no scratch files in /proc: }, @mpirun, 2, 'mpiio/skel', '--scratch', '/proc');
+falls_back('a directory that takes no files', qr{no scratch files in /proc: }, @mpirun, 2, 'mpiio/skel', @quick, '--scratch', '/proc');
 
 SKIP: {
 	my $can = run_command('unshare', '-m', 'mount', '-t', 'tmpfs', '-o', 'size=64k', 'none', 'full');
@@ -187,7 +188,7 @@ SKIP: {
 	for my $size (32, 100) {
 		my $says = $size < 64 ? qr/no scratch files in full: No space left on device: calls on files are delays/ :
 			qr/\d+ calls on scratch files in full failed and were delays: No space left on device/;
-		my $command = "mount -t tmpfs -o size=${size}k none full && @mpirun 2 mpiio/skel --result result --scratch full && " .
+		my $command = "mount -t tmpfs -o size=${size}k none full && @mpirun 2 mpiio/skel @quick --scratch full && " .
 			'test -z "$(ls -A full)" && echo empty >emptied';
 		unlink 'emptied';
 		falls_back("a directory of $size KiB", $says, 'unshare', '-m', 'sh', '-c', $command);
@@ -226,7 +227,7 @@ SKIP: {
 	my $mpich = "$ENV{PRECEDENT_LIBDIR}/libprecedent_skel_mpich.a";
 	skip 'no MPICH here', 4 if !-e $mpich || run_command('sh', '-c', 'command -v mpicc.mpich mpirun.mpich')->{rc} != 0;
 	compile('mpiio', 'mpicc.mpich', $mpich);
-	my $r = run_command('timeout', 300, 'mpirun.mpich', '-n', 2, 'mpiio/skel', '--result', 'result', '--scratch', 'scratch');
+	my $r = run_command('timeout', 300, 'mpirun.mpich', '-n', 2, 'mpiio/skel', @quick, '--scratch', 'scratch');
 	is($r->{rc}, 0, 'MPICH: it runs') or diag $r->{err};
 	is_deeply([ @{ scratch_line() }[ 1 .. 3 ] ], [ $moved, 0, 0 ], 'MPICH: all bytes are moved');
 	is_deeply(left('scratch'), [], 'MPICH: nothing is left');

@@ -10,6 +10,7 @@ use lib 'tests/cli/lib', 'tests/cluster/lib';
 use Cli;
 use Testbed qw(run_command);
 
+empty_skeletons();
 my @runs = ([120, 200], [200, 300], [160, 400]); # size and steps
 
 sub job {

@@ -9,6 +9,7 @@ use lib 'tests/cli/lib', 'tests/cluster/lib';
 use Cli;
 use Testbed qw(run_command);
 
+empty_skeletons();
 my @run = ('mpirun', '--bind-to', 'none', '--oversubscribe', '-n', 2, program('heat'), 256, 1000);
 
 # A job's directory with one trace; asked: what its environment says, or undef.

@@ -9,6 +9,7 @@ use lib 'tests/cli/lib', 'tests/cluster/lib';
 use Cli;
 use Testbed qw(run_command);
 
+empty_skeletons();
 my @run = ('mpirun', '--bind-to', 'none', '--oversubscribe', '-n', 2, program('heat'), 128, 200);
 
 mkdir 1 or die "1: $!";

@@ -72,8 +72,7 @@ for my $p (@programs) {
 	ok(-s 'skel/skel.ops', "$title: with its operations");
 	is(run_command('mpicc', '-std=gnu11', '-O1', "-I$include", '-o', 'skel/skel', 'skel/skel.c', $library, '-lm')->{rc}, 0,
 		"$title: it compiles");
-	# Calls count here; kernels take seconds to calibrate: once is enough.
-	my @how = $name eq 'heat' ? () : '--empty-loop';
+	my @how = '--empty-loop'; # calls count here; kernels take seconds to calibrate: see below
 	trace_ranks($ranks, 'compiled.ptrace', getcwd() . '/skel/skel', @how, '--result', 'compiled');
 	trace_ranks($ranks, 'interpreted.ptrace', $replay, 'skel/skel.ops', @how, '--result', 'interpreted');
 	same_calls($ranks, 'compiled.ptrace', 'interpreted.ptrace', "$title: compiled and interpreted make the same calls");
@@ -111,6 +110,8 @@ like(slurp('result'), qr/^loop 0 200 \d+ [0-9.]+$/m, 'the loop is sampled');
 cmp_ok($r{skel_s}, '>', 2 * $r{ran_s}, 'what was left out is accounted for');
 is(run_command(@mpirun, 2, $replay, 'cut/skel.ops', '--calibration', 'source', '--result', 'target')->{rc}, 0,
 	'it runs with the calibration of another machine');
+
+empty_skeletons();
 
 # ---- where there is no compiler ----
 

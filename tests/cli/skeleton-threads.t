@@ -71,6 +71,7 @@ for my $mpi (libraries()) {
 # ---- threads that are in MPI at once make the prediction less sure, whether the skeleton is of the whole run or of pieces ----
 {
 	my ($mpi) = libraries();
+	empty_skeletons();
 	for my $n (1000, $messages) {
 		skeleton_of($mpi, 2, 'skel', 'mprobe_threads', 'both', $n, $threads);
 		my $p = decode_json(precedent('predict', '--json', '--seconds', 0.1, 'skel.ptrace')->{out});

@@ -13,6 +13,7 @@ use Test::More;
 use Testbed qw(run_command);
 
 my $lines = 2000;
+empty_skeletons();
 # Launchers and compilers that print a line first; the MPI library of MPICH has its transport say what it does.
 mkdir 'noisy' or die "noisy: $!";
 for my $name (qw(mpirun mpicc mpirun.mpich mpicc.mpich)) {

@@ -201,6 +201,7 @@ subtest 'skeleton' => sub {
 };
 
 subtest 'predict' => sub {
+	empty_skeletons();
 	my $json = json_of('predict', '--json', '--seconds', 0.5, $trace);
 	cmp_ok($json->{predicted_s}, '>', 0, 'a time');
 	ok($json->{reproduced} > 0 && $json->{reproduced} <= 1, 'the share of the run that the skeleton reproduces');

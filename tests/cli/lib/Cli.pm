@@ -15,7 +15,7 @@ use File::Temp qw(tempdir);
 use lib dirname(__FILE__) . '/../../cluster/lib';
 use Testbed qw(run_command top build_dir);
 
-our @EXPORT = qw(patience precedent trace_of program slurp spew verbs);
+our @EXPORT = qw(patience precedent trace_of program empty_skeletons slurp spew verbs);
 
 my $build = build_dir();
 my $dir = tempdir('precedent-cli-XXXXXX', TMPDIR => 1, CLEANUP => 1);
@@ -97,6 +97,27 @@ sub trace_of {
 	my $r = precedent('trace', '-q', '-o', $file, '--', 'mpirun', '--oversubscribe', '-n', 2, program($name), @arguments);
 	die "no trace of $name: $r->{err}" if $r->{rc} != 0 || !-s $file;
 	return $file;
+}
+
+# From here on predictions and probes run skeletons with an empty loop for what is computed, for tests of what surrounds a skeleton: to
+# measure its kernels takes a second of processor time on each rank.
+sub empty_skeletons {
+	make_path("$dir/empty");
+	spew("$dir/empty/empty.c", "void skel_blocks_be_empty(void);\n__attribute__((constructor)) static void empty(void) { skel_blocks_be_empty(); }\n");
+	my $made = run_command('cc', '-c', '-o', "$dir/empty/empty.o", "$dir/empty/empty.c");
+	die "no empty skeletons: $made->{err}" if $made->{rc} != 0;
+	for my $path (grep { -x } map { my $d = $_; map { "$d/$_" } qw(mpicc mpicc.openmpi mpicc.mpich) } reverse split /:/, $ENV{PATH}) {
+		my $wrapper = "$dir/empty/" . basename($path);
+		spew($wrapper, "#!/bin/sh\ncase \"\$*\" in *skel.c*) set -- \"\$@\" $dir/empty/empty.o ;; esac\nexec $path \"\$@\"\n");
+		chmod 0755, $wrapper;
+	}
+	$ENV{PATH} =~ s{^\Q$dir\E/bin:}{$dir/bin:$dir/empty:};
+	for my $replay (grep { -e "$build/$_" } qw(precedent-replay precedent-replay-mpich)) {
+		unlink "$dir/lib/$replay";
+		spew("$dir/lib/$replay", "#!/bin/sh\nexec $build/$replay \"\$@\" --empty-loop\n");
+		chmod 0755, "$dir/lib/$replay";
+	}
+	return;
 }
 
 # What `precedent --help` lists.
