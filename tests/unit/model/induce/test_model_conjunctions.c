@@ -12,7 +12,7 @@
 #include "model/induce/learn.h"
 #include "tests/unit/synthetic.h"
 
-#define AUTOMATA 16
+#define AUTOMATA 8
 #define RUNS	 5
 
 /* A condition on one of two counters. */
@@ -129,7 +129,7 @@ static void test_guards(void **state)
 static void test_no_rule(void **state)
 {
 	(void)state;
-	for (noise = 1; noise < 4; noise++) {
+	for (noise = 1; noise < 3; noise++) {
 		struct journal *j;
 		struct model *m = learn(&j);
 

@@ -405,7 +405,7 @@ static void test_programs(void **arg)
 static void test_random_programs(void **arg)
 {
 	(void)arg;
-	for (uint64_t seed = 1; seed <= 30; seed++)
+	for (uint64_t seed = 1; seed <= 15; seed++)
 		check(syn_irregular(2 + seed % 5, seed), 0.2, false);
 }
 
@@ -427,7 +427,7 @@ static void test_straggler_is_cut(void **arg)
 static void test_open_requests(void **arg)
 {
 	(void)arg;
-	for (uint64_t seed = 1; seed <= 10; seed++) {
+	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct syn *program[] = {ahead(2 + seed % 3, 400, seed), posted(2 + seed % 3, 0, 900, seed)};
 
 		for (size_t i = 0; i < 2; i++) {

@@ -164,19 +164,19 @@ static void coverage(uint64_t run, bool again, int seeds)
 static void test_coverage_100(void **state)
 {
 	(void)state;
-	coverage(101, false, 1000);
+	coverage(101, false, 200);
 }
 
 static void test_coverage_20(void **state)
 {
 	(void)state;
-	coverage(21, false, 500);
+	coverage(21, false, 200);
 }
 
 static void test_coverage_another_run(void **state)
 {
 	(void)state;
-	coverage(101, true, 500);
+	coverage(101, true, 200);
 }
 
 static void test_what_is_found(void **state)
