@@ -3,7 +3,7 @@
 #   make                 build everything into build/
 #   make check           every test, on a cluster that it boots itself (installs what is missing)
 #   make unit            the unit tests alone
-#   make check-systems   build, unit tests and main tests on other Debian releases (SYSTEMS="trixie sid"), or for arm64 (SYSTEMS=arm64)
+#   make check-systems   build, and main tests on other Debian releases (SYSTEMS="trixie sid"), or for arm64 (SYSTEMS=arm64)
 #   make check SANITIZE=1   unit and command-line tests under address and undefined sanitizers
 #   make check-headers SLURM_HEADERS=DIR   compiles against the headers of another Slurm, DIR/slurm/slurm.h
 #   make demo            a real cluster, a real job twice, the prediction beside what happened
@@ -124,7 +124,7 @@ PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
              $(if $(MPICC_mpich),$(addprefix $(B)/tests/programs-mpich/,calls calls_f08 calls_h calls_mod endings hangs heat heatf \
                mprobe_threads poll onesided quirks ring stuck thread_order threads zero_counts))
 
-.PHONY: FORCE fuzz all unit check check-systems check-cli check-cluster demo bench bench-accuracy bench-accuracy-tools bench-model-experiments install uninstall clean bootstrap programs check-headers deb rpm dist check-debs check-packages
+.PHONY: FORCE fuzz all unit unit-systems check check-systems check-cli check-cluster demo bench bench-accuracy bench-accuracy-tools bench-model-experiments install uninstall clean bootstrap programs check-headers deb rpm dist check-debs check-packages
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -390,20 +390,26 @@ EMULATOR :=
 unit: all $(UNIT_BIN)
 	prove -j2 --timer --exec '$(EMULATOR)' $(UNIT_BIN)
 
+# The unit tests of rooms that see Slurm's or MPI's headers.
+UNIT_SYSTEMS = $(patsubst %.c,$(B)/%,$(wildcard $(patsubst %,tests/unit/%test_*.c,$(sort $(dir \
+                 $(shell grep -lE '<(slurm/|mpi\.h)|slurm_compat\.h' */*.[ch] */*/*.[ch]))))))
+unit-systems: all $(UNIT_SYSTEMS)
+	prove -j2 --timer $(UNIT_SYSTEMS)
+
 check-cli: all $(PROG_BIN) $(B)/tests/bench/make_history $(B)/tests/bench/make_trace # which several tests need at the same time
 	prove -j3 --timer $(TESTS_CLI)
 
 check-cluster: all $(PROG_BIN)
 	scripts/run-cluster-tests $(TESTS_CLUSTER)
 
-# On other releases: the build, the unit tests, and the tests that show most of what depends on Slurm and MPI. For arm64,
-# compiled on this machine and run by qemu-user: the build, the unit tests, and what users are told there.
+# On other releases: the build, and the tests that show most of what depends on Slurm and MPI. For arm64, compiled on this machine and
+# run by qemu-user: the build, the unit tests, and what users are told there.
 SYSTEMS           ?= trixie
 TESTS_SYSTEMS     := 20-spank 40-precedentd limits-soft limits-changed limits-controllers
 TESTS_SYSTEMS_CLI := advise-languages trace-conformance trace-coverage trace-loader
 check-systems:
 	for s in $(filter-out arm64,$(SYSTEMS)); do scripts/system-tree $$s && \
-	  scripts/system-tree $$s $(MAKE) all programs unit && \
+	  scripts/system-tree $$s $(MAKE) all programs unit-systems && \
 	  scripts/system-tree $$s prove -j3 --timer $(TESTS_SYSTEMS_CLI:%=tests/cli/%.t) && \
 	  scripts/system-tree $$s scripts/run-cluster-tests $(TESTS_SYSTEMS:%=tests/cluster/%.t) || exit 1; done
 	$(if $(filter arm64,$(SYSTEMS)),scripts/system-tree arm64 && \
