@@ -111,13 +111,14 @@ sub planted_run {
         culprits => [planted_culprits($out)]};
 }
 
-# How much shorter the run is when the advice is followed, gained_s, and how much advise says of the run as it is, told_s.
+# How much shorter the run is when the advice is followed, gained_s, and how much advise says of the run as it is, told_s. With
+# told_only the advice is not followed.
 sub planted_gain {
     my ($form, %o) = @_;
     my $trace = "$o{dir}/gain.ptrace";
     my %span;
     unlink $trace;
-    for my $fixed (0, 1) {
+    for my $fixed ($o{told_only} ? 0 : (0, 1)) {
         my @mpirun = ('mpirun', '--oversubscribe', '-n', $o{ranks}, $form->{program}, "$form->{kind}:$form->{form}", '--ms', $o{ms}, '--reps', $o{reps});
         my $out = output_of('timeout', 120, $fixed ? (@mpirun, '--fixed') : ("$o{build}/precedent", 'trace', '-q', '-o', $trace, '--', @mpirun));
         my ($begin, $end);
@@ -130,7 +131,7 @@ sub planted_gain {
         $span{$fixed} = ($end - $begin) * 1e-9;
     }
     my ($it) = grep { $_->{name} eq $form->{problem} } @{advice_of($trace, %o)->{problems}};
-    my ($gained, $told) = ($span{0} - $span{1}, $it ? $it->{gain_seconds} // 0 : 0);
+    my ($gained, $told) = ($span{0} - ($span{1} // $span{0}), $it ? $it->{gain_seconds} // 0 : 0);
     return {%$form, span_s => $span{0}, gained_s => $gained, told_s => $told, error => $gained ? $told / $gained - 1 : -1};
 }
 
