@@ -66,7 +66,7 @@ sub distance {
 sub compare {
     my ($name, @names) = @_;
     my $path = "$tmp/$name";
-    run_ok("$precedent trace -o $path.program.trace -- $mpirun $programs/mixes 0.4 @names", "$name: phases are traced");
+    run_ok("$precedent trace -o $path.program.trace -- $mpirun $programs/mixes 0.25 @names", "$name: phases are traced");
     run_ok("$precedent skeleton $path.program.trace -o $path.skel --seconds 1000", 'whole, as a skeleton');
     run_ok("make -C $path.skel", 'which compiles');
     is(join(' ', across("$path.skel/skel")), '', 'no kernel lies across two pages');

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Other programs have the processor of a traced run, of the calibration, of the skeleton: the user is told, and the interval is
-# wider. Starvation is strong, three busy loops on the rank's only processor, so that no quiet machine is needed.
+# wider. Starvation is strong, two busy loops on the rank's only processor, so that no quiet machine is needed.
 use strict;
 use warnings;
 
@@ -11,7 +11,7 @@ use lib 'tests/cli/lib', 'tests/cluster/lib';
 use Cli;
 use Testbed qw(run_command);
 
-use constant LOOPS => 3;
+use constant LOOPS => 2;
 use constant MINUTES => 10;
 
 my ($processor) = run_command('taskset', '-cp', $$)->{out} =~ /: (\d+)/ or plan skip_all => 'taskset does not say where this runs';
