@@ -25,7 +25,7 @@ sub gaps {
 # One run and its skeletons: [what, rank, gaps] of each trace, and the sources.
 sub look {
 	my (@seen, @sources);
-	trace_of('heat.ptrace', 'heat', 400, 4000, 4);
+	trace_of('heat.ptrace', 'heat', 400, 2000, 4);
 	push @seen, map { ['the program', $_, gaps('heat.ptrace', $_)] } 0, 1;
 	for my $scale (1, 8) {
 		my $r = precedent('skeleton', 'heat.ptrace', '-o', "skel$scale", '--scale', $scale, '--compile');
