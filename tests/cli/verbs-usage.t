@@ -174,6 +174,7 @@ subtest 'verify' => sub {
 	like(precedent('verify', $trace)->{out}, qr/\Aheat\.ptrace: lossless: .*\n\z/, 'in one line');
 };
 
+empty_skeletons();
 subtest 'skeleton' => sub {
 	my $json = json_of('skeleton', '--json', '--scale', 10, '-o', 'out', $trace);
 	is($json->{ranks}, 2, 'ranks');
@@ -201,7 +202,6 @@ subtest 'skeleton' => sub {
 };
 
 subtest 'predict' => sub {
-	empty_skeletons();
 	my $json = json_of('predict', '--json', '--seconds', 0.5, $trace);
 	cmp_ok($json->{predicted_s}, '>', 0, 'a time');
 	ok($json->{reproduced} > 0 && $json->{reproduced} <= 1, 'the share of the run that the skeleton reproduces');
