@@ -239,6 +239,7 @@ static int role_of(const struct trace_defs *d, uint32_t sym, struct call_role *r
 	objects_of(d, sym, r);
 	slots_of(d, sym, r, single);
 	epoch_of(d, sym, r);
+	r->probed = probed_call_of(d, sym);
 	if (r->object == ROLE_COMM && r->slot >= 0)
 		return err_set(err, "%s makes a communicator in the background", f->name);
 	return 0;
@@ -325,6 +326,7 @@ struct walk {
 	struct open_requests requests; /* sends and receives, if a cut may have them open */
 	struct persistents persistent;
 	struct hash_table fences; /* open ones, by hash */
+	struct probed probed;
 	bool no_memory;
 };
 
@@ -412,6 +414,17 @@ static void post(struct walk *w, uint64_t event, const struct call_role *r)
 	slot_open(w, r->slot, event, w->roles->open_requests && r->envelope != 0 ? &request : NULL);
 }
 
+/* A probe and the receive that takes its message belong together. */
+static void probe_follow(struct walk *w, uint64_t event, const struct probed_call *c)
+{
+	uint64_t since;
+
+	if (c->role == PROBED_FINDS)
+		w->no_memory |= probed_find(&w->probed, c, event) != 0;
+	else if (c->role == PROBED_TAKES && probed_take(&w->probed, c, &since) && w->l->pair != NULL)
+		w->l->pair(w->l->arg, since, event);
+}
+
 static void step(struct walk *w, uint64_t event, uint32_t sym)
 {
 	const struct call_role *r = &w->roles->role[sym];
@@ -423,6 +436,7 @@ static void step(struct walk *w, uint64_t event, uint32_t sym)
 	if (r->slot >= 0)
 		post(w, event, r);
 	persistent_make(w, sym, r);
+	probe_follow(w, event, &r->probed);
 	if (r->collective != 0 && w->l->collective != NULL)
 		w->l->collective(w->l->arg, event, r, w->count[r->counter]++);
 	if (r->epoch != 0 && (r->opens != 0 || !fence_again(w, r->epoch)))
@@ -447,6 +461,7 @@ int rank_walk(const struct trace_rank *rank, const struct call_roles *roles, con
 	free(w.message.since);
 	free(w.persistent.of);
 	open_requests_free(&w.requests);
+	probed_free(&w.probed);
 	hash_table_free(&w.fences);
 	return w.no_memory ? err_set(err, "no memory to follow the calls of a rank") : 0;
 }

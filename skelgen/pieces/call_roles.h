@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "common/errbuf.h"
+#include "skelgen/pieces/probed.h"
 #include "trace/read/reader.h"
 
 enum role_object { ROLE_NO_OBJECT, ROLE_COMM, ROLE_WIN, ROLE_FILE, ROLE_PERSISTENT, ROLE_OBJECTS };
@@ -23,6 +24,7 @@ struct call_role {
 	uint32_t n_starts, n_ends;
 	uint64_t envelope;     /* of the send or receive that the call starts or makes persistent; 0: another call */
 	uint64_t request;      /* the same for requests that can stand for each other: receives alike but for the slot */
+	struct probed_call probed; /* what it does with a message that a probe finds */
 	uint64_t collective;   /* hash of the communicator on which it is collective; 0: none, or no others are in it */
 	int64_t weight;        /* of this rank; the weights of all that take part add up to 0 */
 	uint32_t counter;      /* of calls on this communicator: an index below n_counter */
