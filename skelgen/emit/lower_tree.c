@@ -361,30 +361,31 @@ static void lower_children(struct emit *e, const struct skel_node *n)
 	}
 }
 
-/* Kinds and traced times (us) of the pieces, and the traced times of the kinds (ms). */
+/* Kinds, traced times (us) and weights (thousandths) of the pieces. */
 static void put_pieces(struct emit *e)
 {
 	const struct pieces *p = e->pieces;
-	int64_t *kind = calloc(p->n + 1u, sizeof *kind), *us = calloc(p->n + 1u, sizeof *us), ms[PIECE_KINDS_MAX];
+	int64_t *kind = calloc(p->n + 1u, sizeof *kind), *us = calloc(p->n + 1u, sizeof *us);
+	int64_t *weight = calloc(p->n + 1u, sizeof *weight);
 
-	if (kind == NULL || us == NULL) {
+	if (kind == NULL || us == NULL || weight == NULL) {
 		e->no_memory = true;
 		goto done;
 	}
 	for (uint32_t i = 0; i < p->n; i++) {
 		kind[i] = p->kind[i];
 		us[i] = llround(fmin(p->ns[i] * 1e-3, INT32_MAX));
+		weight[i] = llround(fmin(p->weight[i] * 1e3, INT32_MAX));
 	}
-	for (uint32_t c = 0; c < p->n_kind; c++)
-		ms[c] = llround(fmin(p->kind_ns[c] * 1e-6, INT32_MAX));
 	code_comment(&e->body, "%u pieces of the run, of %u kinds.", p->n, p->n_kind);
 	code_int(&e->body, emit_data_array(e->data, kind, p->n));
 	code_int(&e->body, emit_data_array(e->data, us, p->n));
-	code_int(&e->body, emit_data_array(e->data, ms, p->n_kind));
+	code_int(&e->body, emit_data_array(e->data, weight, p->n));
 	code_do(&e->body, "skel_pieces");
 done:
 	free(kind);
 	free(us);
+	free(weight);
 }
 
 int lower_tree(struct emit *e)

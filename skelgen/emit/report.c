@@ -137,6 +137,14 @@ static void put_rooms(const struct skel_rooms *r, bool pieces, struct text *out)
 	text_put(out, "too short for their message. Receives from these senders with these tags have room for the longest one.\n");
 }
 
+/* Shares of the run that the pieces stand for by their weights. */
+static void put_pieces(const struct pieces *p, struct text *out)
+{
+	text_put(out, "of them %llu calls in %u pieces of %u kinds are run\n", (unsigned long long)p->events, p->n, p->n_kind);
+	text_put(out, "they stand for %.1f %% of its computation, %.1f %% of its time in calls and %.1f %% of its calls\n",
+		 100 * p->balance.gap, 100 * p->balance.mpi, 100 * p->balance.calls);
+}
+
 void emit_report(struct emit *e, double confidence, struct text *out)
 {
 	struct passed p;
@@ -150,8 +158,7 @@ void emit_report(struct emit *e, double confidence, struct text *out)
 	text_put(out, "\nranks %u\ncalls %llu, written as %llu\n", e->tree->n_ranks,
 		 (unsigned long long)e->events, (unsigned long long)skel_tree_length(e->tree));
 	if (e->pieces != NULL)
-		text_put(out, "of them %llu calls in %u pieces of %u kinds are run\n", (unsigned long long)e->pieces->events, e->pieces->n,
-			 e->pieces->n_kind);
+		put_pieces(e->pieces, out);
 	text_put(out, "traced time %.3f s, planned run time %.3f s\nreproduced %.3f of the traced time\n", e->plan->full_s,
 		 e->plan->predicted_s, confidence);
 	if (trace_unsampled(e->tree->trace)) {

@@ -17,7 +17,7 @@
 
 #define PIECES_WANTED 40   /* enough for an interval from the differences of 8 kinds' pieces */
 #define FEW           4    /* times fewer cuts than moments: requests may be open all the time */
-#define MOMENTS_MOST  2000 /* at which the run is cut */
+#define MOMENTS_MOST  (SEGMENTS_MOST - 1) /* at which the run is cut */
 #define REST          2    /* pieces: longer segments are what is between windows; rests are at least four pieces long */
 #define WINDOWS       500  /* of pieces in a run that is too long to cut all of it into pieces */
 
@@ -167,37 +167,55 @@ void survey_free(struct survey *s)
 
 /* ---- an excerpt ---- */
 
+/* Run time that each kind stands for. The kinds that run also stand for kinds of which no segment can run. Windows stand for the
+ * rests between them. */
+static void kinds_weigh(const struct survey *s, const bool *chosen, double *stands_ns, double *run_ns)
+{
+	double covered = 0, all = 0;
+
+	for (uint32_t i = 0; i < s->segments.n; i++) {
+		const struct segment *g = &s->segments.at[i];
+
+		if (g->alone)
+			continue;
+		stands_ns[g->kind] += g->rest && !chosen[i] ? 0 : g->ns;
+		run_ns[g->kind] += chosen[i] ? g->ns : 0;
+		all += g->ns;
+	}
+	for (uint32_t c = 0; c < PIECE_KINDS_MAX; c++)
+		covered += run_ns[c] > 0 ? stands_ns[c] : 0;
+	for (uint32_t c = 0; covered > 0 && c < PIECE_KINDS_MAX; c++)
+		stands_ns[c] *= all / covered;
+}
+
 static int describe(const struct survey *s, const bool *chosen, uint32_t n, struct pieces *out)
 {
-	double run[PIECE_KINDS_MAX] = {0}, covered = 0, all = 0;
+	double stands_ns[PIECE_KINDS_MAX] = {0}, run_ns[PIECE_KINDS_MAX] = {0}; /* by kind */
+	const uint32_t alone = s->segments.n_kind;
 	uint32_t k = 0;
 
 	*out = (struct pieces){.n = n, .n_kind = s->segments.n_kind};
 	out->segment = calloc(n + 1u, sizeof *out->segment);
 	out->kind = calloc(n + 1u, sizeof *out->kind);
 	out->ns = calloc(n + 1u, sizeof *out->ns);
-	if (out->segment == NULL || out->kind == NULL || out->ns == NULL)
+	out->weight = calloc(n + 1u, sizeof *out->weight);
+	if (out->segment == NULL || out->kind == NULL || out->ns == NULL || out->weight == NULL)
 		return -1;
+	kinds_weigh(s, chosen, stands_ns, run_ns);
 	for (uint32_t i = 0; i < s->segments.n; i++) {
 		const struct segment *g = &s->segments.at[i];
 
-		out->kind_ns[g->kind] += g->rest && !chosen[i] ? 0 : g->ns;
-		all += g->ns;
 		if (!chosen[i])
 			continue;
 		out->segment[k] = i;
-		out->kind[k] = g->kind;
+		out->kind[k] = g->alone ? alone : g->kind;
+		out->weight[k] = !g->alone && run_ns[g->kind] > 0 ? fmax(1, stands_ns[g->kind] / run_ns[g->kind]) : 1;
+		out->n_kind = g->alone ? alone + 1 : out->n_kind;
 		out->ns[k++] = g->ns;
-		run[g->kind] += g->ns;
 		out->events += g->events;
 	}
-	/* The others stand for kinds of which no segment can run. Windows stand for the rests between them. */
-	for (uint32_t c = 0; c < out->n_kind; c++) {
-		out->kind_ns[c] = run[c] > 0 ? out->kind_ns[c] : 0;
-		covered += out->kind_ns[c];
-	}
-	for (uint32_t c = 0; covered > 0 && c < out->n_kind; c++)
-		out->kind_ns[c] *= all / covered;
+	weights_calibrate(&s->segments, out->segment, n, out->weight);
+	out->balance = weights_balance_of(&s->segments, out->segment, n, out->weight);
 	return 0;
 }
 
@@ -275,5 +293,6 @@ void pieces_free(struct pieces *p)
 	free(p->segment);
 	free(p->kind);
 	free(p->ns);
+	free(p->weight);
 	*p = (struct pieces){0};
 }

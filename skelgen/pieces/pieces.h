@@ -4,7 +4,10 @@
  * the run. Then the skeleton is made of an excerpt: some segments of the run between consistent cuts, exactly as they were.
  * Each segment of the run is of a kind, and the pieces of a kind stand for all segments of that kind:
  *
- *	T = sum over kinds of (traced time of its segments / traced time of its pieces) x time of its pieces
+ *	T = sum over pieces of weight x time
+ *
+ * A weight is at first the traced time of the kind's segments over the traced time of the kind's pieces. The weights are then
+ * calibrated (weights.h).
  */
 #ifndef PRECEDENT_SKELGEN_PIECES_PIECES_H
 #define PRECEDENT_SKELGEN_PIECES_PIECES_H
@@ -13,6 +16,7 @@
 #include "skelgen/pieces/call_roles.h"
 #include "skelgen/pieces/cuts.h"
 #include "skelgen/pieces/segments.h"
+#include "skelgen/pieces/weights.h"
 #include "trace/read/reader.h"
 
 /* A run with its cuts. */
@@ -28,11 +32,12 @@ struct survey {
 
 /* The pieces of an excerpt. */
 struct pieces {
-	uint32_t n, n_kind;
+	uint32_t n, n_kind;  /* pieces that stand for themselves are a kind */
 	uint32_t *segment; /* by piece */
 	uint32_t *kind;    /* by piece */
 	double *ns;        /* by piece: traced time, mean over ranks */
-	double kind_ns[PIECE_KINDS_MAX]; /* of the run, by kind */
+	double *weight;    /* by piece: time of the run that it stands for over its own; 1 or more */
+	struct weights_balance balance; /* of the pieces by their weights */
 	uint64_t events;   /* of the pieces */
 };
 

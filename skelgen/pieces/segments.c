@@ -11,6 +11,8 @@
 
 #define ROUNDS     30   /* of k-means, which stops when nothing moves */
 #define WINDOWS_LEAST 40 /* pieces of an excerpt; with fewer windows the rests must be able to run */
+#define LONG       8    /* pieces: a longer segment takes more than such a part of the budget */
+#define SHORT      0.25 /* of the time: shorter segments must hold that much to stand for longer ones */
 #define SAME       0.02 /* share of the spread that a further kind must explain */
 
 /* ---- measuring ---- */
@@ -47,6 +49,7 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 		s = &out->at[seg];
 		s->events++;
 		s->timed &= known;
+		s->gap_ns += (double)ev.gap_ns / cuts->n_ranks;
 		s->share[dimension(d, ev.sym, true)] += (double)ev.gap_ns;
 		s->share[dimension(d, ev.sym, false)] += (double)ev.dur_ns;
 		out->gap_ns += (double)ev.gap_ns / cuts->n_ranks;
@@ -74,6 +77,12 @@ static void shares_close(struct segments *s, uint32_t n_ranks)
 	}
 }
 
+/* May the segment be chosen as a sample of its kind? */
+static bool is_sampled(const struct segment *g)
+{
+	return !g->rest && !g->alone && !g->left;
+}
+
 /* ---- kinds ---- */
 
 struct kinds {
@@ -90,7 +99,7 @@ static double distance2(const double *a, const double *b)
 	return sum;
 }
 
-/* Give each segment the nearest kind. Returns the spread inside the kinds without rests, weighted by time. */
+/* Give each segment the nearest kind. Returns the spread of sampled segments inside the kinds, weighted by time. */
 static double assign(struct segments *s, const struct kinds *k, bool *changed)
 {
 	double spread = 0;
@@ -110,7 +119,7 @@ static double assign(struct segments *s, const struct kinds *k, bool *changed)
 		}
 		*changed |= s->at[i].kind != best;
 		s->at[i].kind = best;
-		spread += s->at[i].rest ? 0 : near * s->at[i].ns;
+		spread += is_sampled(&s->at[i]) ? near * s->at[i].ns : 0;
 	}
 	return spread;
 }
@@ -123,7 +132,7 @@ static void centers_move(const struct segments *s, struct kinds *k)
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct segment *g = &s->at[i];
 
-		if (g->rest)
+		if (!is_sampled(g))
 			continue;
 		weight[g->kind] += g->ns;
 		for (int d = 0; d < SEGMENT_DIMENSIONS; d++)
@@ -143,7 +152,7 @@ static void center_add(const struct segments *s, struct kinds *k)
 	for (uint32_t i = 0; i < s->n; i++) {
 		double d = k->n > 0 ? distance2(s->at[i].share, k->center[s->at[i].kind]) * s->at[i].ns : s->at[i].ns;
 
-		if (!s->at[i].rest && d > most) {
+		if (is_sampled(&s->at[i]) && d > most) {
 			most = d;
 			at = i;
 		}
@@ -212,7 +221,7 @@ void segments_free(struct segments *s)
 
 static bool of_kind(const struct segment *g, uint32_t kind)
 {
-	return g->kind == kind && !g->rest;
+	return g->kind == kind && is_sampled(g);
 }
 
 /* Mark about `share` of the time of a kind: of each stretch of time the segment in its middle. */
@@ -254,7 +263,8 @@ static uint32_t choose(const struct segments *s, double share, bool *chosen, dou
 
 	*ns = 0;
 	*events = 0;
-	memset(chosen, 0, s->n * sizeof *chosen);
+	for (uint32_t i = 0; i < s->n; i++)
+		chosen[i] = s->at[i].alone;
 	for (uint32_t c = 0; c < s->n_kind; c++)
 		kind_choose(s, c, share, chosen);
 	for (uint32_t i = 0; i < s->n; i++)
@@ -287,12 +297,72 @@ static uint32_t choose_within(const struct segments *s, double seconds, uint64_t
 	return n;
 }
 
+/* ---- long segments ---- */
+
+/* Leave out all segments beyond this size. Returns whether enough others are left to stand for them. */
+static bool long_leave(struct segments *s, double ns, double events)
+{
+	double time = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct segment *g = &s->at[i];
+
+		g->alone = false;
+		g->left = !g->rest && (g->ns > ns || (double)g->events > events);
+		if (is_sampled(g) && g->timed) {
+			time += g->ns;
+			n++;
+		}
+	}
+	return n >= LONG && time >= SHORT * s->ns;
+}
+
+/* The longest segments that are left out run after all, within this room. */
+static void long_run(struct segments *s, double ns, double events)
+{
+	for (;;) {
+		struct segment *most = NULL;
+
+		for (uint32_t i = 0; i < s->n; i++) {
+			struct segment *g = &s->at[i];
+
+			if (g->left && g->timed && g->ns <= ns && (double)g->events <= events && (most == NULL || g->ns > most->ns))
+				most = g;
+		}
+		if (most == NULL)
+			return;
+		most->left = false;
+		most->alone = true;
+		ns -= most->ns;
+		events -= (double)most->events;
+	}
+}
+
+/* Returns whether other segments are sampled than before. */
+static bool long_sort(struct segments *s, double seconds, double events)
+{
+	double part = 1.0 / LONG;
+	uint32_t before = 0, now = 0;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		before += !is_sampled(&s->at[i]);
+	while (part <= 1 && !long_leave(s, part * seconds * 1e9, part * events))
+		part *= 2;
+	if (part > 1)
+		long_leave(s, INFINITY, INFINITY);
+	long_run(s, seconds * 1e9 / 2, events / 2);
+	for (uint32_t i = 0; i < s->n; i++)
+		now += !is_sampled(&s->at[i]);
+	return now != before;
+}
+
 uint32_t segments_choose(struct segments *s, double seconds, uint64_t events, bool *chosen)
 {
 	bool fits;
 	uint32_t n;
 
-	if (s->joined)
+	if (long_sort(s, seconds, (double)events) || s->joined)
 		kinds_find(s, PIECE_KINDS_MAX);
 	s->joined = false;
 	n = choose_within(s, seconds, events, chosen, &fits);

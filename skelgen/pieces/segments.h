@@ -13,14 +13,19 @@
 
 #define SEGMENT_DIMENSIONS 24 /* call sites are hashed to these; SimPoint projects to 15 */
 #define PIECE_KINDS_MAX  8
+#define SEGMENTS_MOST    2001 /* of a run */
 
 struct segment {
 	double ns;       /* mean over ranks of their own time in it */
+	double gap_ns;   /* of it: computation */
 	uint64_t events; /* of all ranks */
 	double share[SEGMENT_DIMENSIONS]; /* of its time */
 	uint32_t kind;
 	bool timed;      /* times of all its calls are known */
 	bool rest;       /* between the windows of a long run: too long to run, and described by the windows */
+	/* Set by segments_choose(), of segments that take much of the budget each: */
+	bool alone;      /* runs, and stands for itself */
+	bool left;       /* does not run: its kind stands for it */
 };
 
 struct segments {
@@ -42,7 +47,11 @@ void segments_free(struct segments *s);
  * Chooses the segments that run: of every kind, evenly spread over the segments of the kind, and no rests. They take about
  * `seconds` and have at most `events` calls. chosen[] is by segment. Returns their number. Where a segment of each kind is too
  * much, like kinds become one.
- * Source: stratified sampling with systematic selection, Cochran, "Sampling techniques", 1977, chapters 5 and 8.
+ * A segment that takes much of the budget alone would leave no room for pieces of all kinds. The longest of such segments run
+ * within half of the budget, and stand for themselves. The others are left out.
+ * Source: stratified sampling with systematic selection, Cochran, "Sampling techniques", 1977, chapters 5 and 8. Long segments:
+ * Hidiroglou, "The construction of a self-representing stratum of large units in survey design", The American Statistician 40,
+ * 1986.
  */
 uint32_t segments_choose(struct segments *s, double seconds, uint64_t events, bool *chosen);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pieces of a run that stand for all of it. At the end of a piece, the virtual clock is put forward by the time of the
- * segments that are left out. The traced time of each kind of segments is known, and so is that of each piece. So a
- * kind takes its traced time, times the ratio of the pieces' times here and there (a ratio estimate: Cochran, "Sampling
- * techniques", 1977, chapter 6). The spread of the pieces around the ratio gives the half-width of a 95 % interval.
+ * Pieces of a run that stand for all of it. At the end of a piece, the virtual clock is put forward: by the piece's time, times
+ * its weight less one. This is the time of segments that are left out. The spread of the pieces around the ratio of their
+ * times here and in the trace gives the half-width of a 95 % interval (a ratio estimate: Cochran, "Sampling techniques", 1977,
+ * chapter 6).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,31 +17,26 @@
 
 static struct {
 	int n, n_kind;
-	const int *kind, *us;       /* of each piece: its kind, its traced time in microseconds */
-	double weight[KINDS_MAX];   /* run time that a kind's pieces stand for over their own */
+	const int *kind, *us, *weight; /* of each piece: its kind, its traced time in microseconds, its weight in thousandths */
 	double *took_ns;            /* of each piece here; < 0: not run yet */
 	int at;                     /* the piece under way; -1: none */
 	double begin_ns;
 	struct compute_spent begin;
 } pieces = {.at = -1};
 
-void skel_pieces(int kind, int us, int kind_ms)
+void skel_pieces(int kind, int us, int weight)
 {
-	double sum[KINDS_MAX] = {0};
-
 	pieces.n = skel_length(kind);
-	pieces.n_kind = skel_length(kind_ms);
 	pieces.kind = skel_array(kind);
 	pieces.us = skel_array(us);
-	if (pieces.n < 1 || pieces.n_kind < 1 || pieces.n_kind > KINDS_MAX || skel_length(us) != pieces.n)
+	pieces.weight = skel_array(weight);
+	if (pieces.n < 1 || skel_length(us) != pieces.n || skel_length(weight) != pieces.n)
 		skel_fail("skel.c.data is damaged: generate the skeleton again");
 	for (int i = 0; i < pieces.n; i++) {
-		if (pieces.kind[i] < 0 || pieces.kind[i] >= pieces.n_kind || pieces.us[i] < 0)
+		if (pieces.kind[i] < 0 || pieces.kind[i] >= KINDS_MAX || pieces.us[i] < 0 || pieces.weight[i] < 1000)
 			skel_fail("skel.c.data is damaged: generate the skeleton again");
-		sum[pieces.kind[i]] += pieces.us[i] * 1e-3;
+		pieces.n_kind = pieces.kind[i] >= pieces.n_kind ? pieces.kind[i] + 1 : pieces.n_kind;
 	}
-	for (int c = 0; c < pieces.n_kind; c++)
-		pieces.weight[c] = sum[c] > 0 ? fmax(1, skel_array(kind_ms)[c] / sum[c]) : 1;
 	pieces.took_ns = skel_alloc((size_t)pieces.n, sizeof *pieces.took_ns);
 	for (int i = 0; i < pieces.n; i++)
 		pieces.took_ns[i] = -1;
@@ -49,7 +44,7 @@ void skel_pieces(int kind, int us, int kind_ms)
 
 static void piece_close(void)
 {
-	double now = skel_virtual_ns(), more = pieces.weight[pieces.kind[pieces.at]] - 1;
+	double now = skel_virtual_ns(), more = pieces.weight[pieces.at] * 1e-3 - 1;
 	struct compute_spent s;
 
 	skel_spent_virtual(&s);
@@ -99,11 +94,12 @@ static double residual2(int kind)
 /* Variance of the time of one kind, ns^2. A kind with a single piece differs as much as the pieces of all kinds do. */
 static double kind_variance(int kind)
 {
-	double square = residual2(kind), w = pieces.weight[kind], n = 0;
+	double square = residual2(kind), sum = 0;
 
 	for (int i = 0; i < pieces.n; i++)
-		n += pieces.kind[i] == kind && pieces.took_ns[i] >= 0;
-	return w * w * n * fmax(0, square < 0 ? residual2(-1) : square) * (1 - 1 / w);
+		if (pieces.kind[i] == kind && pieces.took_ns[i] >= 0)
+			sum += pieces.weight[i] * 1e-3 * (pieces.weight[i] * 1e-3 - 1);
+	return sum * fmax(0, square < 0 ? residual2(-1) : square);
 }
 
 void skel_pieces_close(void)
