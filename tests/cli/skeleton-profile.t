@@ -79,7 +79,7 @@ sub are_found {
 
 # ---- classes ----
 {
-    my ($rc, $out) = trace('phases.trace', "mixes 0.4 @class sleep threads");
+    my ($rc, $out) = trace('phases.trace', "mixes 0.25 @class sleep threads");
     is($rc, 0, 'a program of phases is traced');
     is_deeply([split ' ', $out], [@class, 'sleep', 'threads'], 'and runs them all');
     my $d = mix('phases.trace');
@@ -106,7 +106,7 @@ sub are_found {
 
 # ---- the C library's fills and copies, by themselves: of a longer run fewer samples are kept ----
 {
-    my ($rc, $out) = trace('strings.trace', "mixes 0.4 @string");
+    my ($rc, $out) = trace('strings.trace', "mixes 0.25 @string");
     is_deeply([$rc, split ' ', $out], [0, @string], 'fills and copies of long pieces are traced');
     my @phase = phases(mix('strings.trace'));
     is(scalar @phase, scalar @string, 'a block for each');
