@@ -34,7 +34,8 @@ sub overtaking {
 sub skeletons_run {
 	my ($mpi, $what) = @_;
 	my $r = compile_with($mpi, 'skel/skel.c', 'skel/skel');
-	$r = run_command(@{ $mpi->{run} }, '-n', 2, "$ENV{PRECEDENT_LIBDIR}/$mpi->{replay}", 'skel/skel.ops', '--empty-loop', '--result', 'result') if $r->{rc} == 0;
+	my @interpreted = ("$ENV{PRECEDENT_LIBDIR}/$mpi->{replay}", 'skel/skel.ops');
+	$r = run_command(@{ $mpi->{run} }, '-n', 2, @interpreted, '--empty-loop', '--result', 'result') if $r->{rc} == 0;
 	is($r->{rc}, 0, "$what: the skeleton compiles, and runs interpreted") or diag $r->{err};
 	my $again = precedent('trace', '-q', '-o', 'again.ptrace', '--', @{ $mpi->{run} }, '-n', 2, getcwd() . '/skel/skel', '--empty-loop',
 		'--result', 'result');

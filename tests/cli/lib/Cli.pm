@@ -99,11 +99,12 @@ sub trace_of {
 	return $file;
 }
 
-# From here on predictions and probes run skeletons with an empty loop for what is computed, for tests of what surrounds a skeleton: to
-# measure its kernels takes a second of processor time on each rank.
+# From here on predictions and probes run skeletons whose computation is an empty loop. This is for tests of what surrounds a skeleton.
+# Kernels are not measured, which takes a second of processor time on each rank.
 sub empty_skeletons {
 	make_path("$dir/empty");
-	spew("$dir/empty/empty.c", "void skel_blocks_be_empty(void);\n__attribute__((constructor)) static void empty(void) { skel_blocks_be_empty(); }\n");
+	spew("$dir/empty/empty.c", "void skel_blocks_be_empty(void);\n"
+		. "__attribute__((constructor)) static void empty(void) { skel_blocks_be_empty(); }\n");
 	my $made = run_command('cc', '-c', '-o', "$dir/empty/empty.o", "$dir/empty/empty.c");
 	die "no empty skeletons: $made->{err}" if $made->{rc} != 0;
 	for my $path (grep { -x } map { my $d = $_; map { "$d/$_" } qw(mpicc mpicc.openmpi mpicc.mpich) } reverse split /:/, $ENV{PATH}) {
