@@ -21,7 +21,6 @@
 #include "predictor/learn/similar_follow.h"
 #include "predictor/replay/array_decisions.h"
 #include "predictor/replay/array_indexes.h"
-#include "predictor/limits/replan.h"
 #include "predictor/store/present.h"
 #include "predictor/store/runs.h"
 
@@ -620,7 +619,7 @@ static size_t first_waiting_task(const struct planner *p, size_t ended, const st
 	return waiting_task(p, ended, from, s);
 }
 
-/* A task has ended and was learned from: waiting tasks are planned anew as by predictor/limits/replan.h, once in a look. */
+/* A task has ended and was learned from: waiting tasks are planned anew by the rule of predictor/limits/replan.h, once in a look. */
 static int array_plan_anew(struct planner *p, size_t job, int64_t now, struct sim *s, struct errbuf *err)
 {
 	const struct store_waiting waits = {p->comment[job]->key, p->conf.stream->about[job].uid, p->conf.stream->about[job].partition, "", true};
@@ -639,7 +638,7 @@ static int array_plan_anew(struct planner *p, size_t job, int64_t now, struct si
 	rc = kin_learn(p, u, err) < 0 ? -1 : store_present(p->store, p->conf.conf, &waits, now, &e, err);
 	for (; rc > 0 && task != SIZE_MAX; task = waiting_task(p, job, task + 1, s)) {
 		uint32_t asked = sim_job_of(p, task)->request_min, old = p->comment[task]->limit_min;
-		uint32_t min = limit_replan_min(p->conf.conf, e.e.hi_s, asked, old < asked ? old : asked);
+		uint32_t min = places_replan_min(p->conf.conf, e.e.hi_s, asked, old < asked ? old : asked);
 
 		if (min == (old < asked ? old : asked))
 			break; /* and so are the others of the record */

@@ -141,6 +141,21 @@ uint32_t places_limit_min(const struct precedent_conf *conf, double hi_s)
 	return want < conf->min_limit_min ? conf->min_limit_min : want;
 }
 
+/*
+ * A plan is changed by one part in so many at least. Each change costs a write of the store and a request to slurmctld. Bounds
+ * from a few runs move by some percent with every task. Backfill counts in steps of bf_resolution, a minute by default.
+ */
+#define REPLAN_PART 10
+
+uint32_t places_replan_min(const struct precedent_conf *conf, double hi_s, uint32_t asked_min, uint32_t old_min)
+{
+	uint32_t min = places_limit_min(conf, hi_s), by;
+
+	min = min < asked_min ? min : asked_min;
+	by = min > old_min ? min - old_min : old_min - min;
+	return (uint64_t)by * REPLAN_PART >= old_min ? min : old_min;
+}
+
 uint32_t places_bucket(uint32_t limit_min)
 {
 	uint32_t b = BUCKET_FIRST_MIN;

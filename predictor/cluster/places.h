@@ -99,6 +99,11 @@ bool places_may_use(const struct places *p, const char *partition, const struct 
 
 /* The limit that a job of this predicted upper bound gets, before the user's own is looked at. */
 uint32_t places_limit_min(const struct precedent_conf *conf, double hi_s);
+/*
+ * What a record is planned with by this upper bound: at most asked_min. Returns old_min, the plan so far, where the change is too
+ * small to be worth a write.
+ */
+uint32_t places_replan_min(const struct precedent_conf *conf, double hi_s, uint32_t asked_min, uint32_t old_min);
 /* Limits are asked for in steps: the next one up. DURATION_UNLIMITED stays what it is. */
 uint32_t places_bucket(uint32_t limit_min);
 /*

@@ -11,12 +11,6 @@
 #include "predictor/limits/soft.h"
 #include "predictor/store/present.h"
 
-/*
- * A plan is changed by one part in so many at least. Each change costs a write of the store and a request to slurmctld. Bounds
- * from a few runs move by some percent with every task. Backfill counts in steps of bf_resolution, a minute by default.
- */
-#define REPLAN_PART 10
-
 void limit_replan_note(struct limit_replan *r, uint32_t array_job)
 {
 	if (r->n && r->array_jobs[r->n - 1] == array_job)
@@ -83,15 +77,6 @@ static bool may_go_on(const struct store_limit *row, const struct cluster_job *j
 	       (row->soft || row->set_min == DURATION_UNSET) && limit_soft_judge(row, job, true) != LIMIT_SOFT_FORGET;
 }
 
-uint32_t limit_replan_min(const struct precedent_conf *conf, double hi_s, uint32_t asked_min, uint32_t old_min)
-{
-	uint32_t min = places_limit_min(conf, hi_s), by;
-
-	min = min < asked_min ? min : asked_min;
-	by = min > old_min ? min - old_min : old_min - min;
-	return (uint64_t)by * REPLAN_PART >= old_min ? min : old_min;
-}
-
 static int plan_anew(const struct daemon_env *env, const struct cluster_job *job, int64_t now, struct errbuf *errp)
 {
 	const struct store_waiting waits = {job->ours->key, job->uid, job->partition, job->features, true};
@@ -114,7 +99,7 @@ static int plan_anew(const struct daemon_env *env, const struct cluster_job *job
 	if (rc <= 0)
 		return rc;
 	old = row.wish_min < row.asked_min ? row.wish_min : row.asked_min;
-	row.wish_min = limit_replan_min(env->conf, e.e.hi_s, row.asked_min, old);
+	row.wish_min = places_replan_min(env->conf, e.e.hi_s, row.asked_min, old);
 	if (row.wish_min == old || comment_set_wish(job->admin_comment, row.wish_min, comment, sizeof(comment)) < 0)
 		return 0;
 	duration_format_minutes(text, sizeof(text), row.wish_min);

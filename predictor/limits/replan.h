@@ -17,12 +17,6 @@ struct limit_replan {
 	size_t n, room;
 };
 
-/*
- * What a record is planned with by this upper bound: at most asked_min. Returns old_min, the plan so far, where the change is too
- * small to be worth a write.
- */
-uint32_t limit_replan_min(const struct precedent_conf *conf, double hi_s, uint32_t asked_min, uint32_t old_min);
-
 /* If memory runs out, this array keeps its plan until another of its tasks ends. */
 void limit_replan_note(struct limit_replan *r, uint32_t array_job);
 /* After the look has learned from all that have ended, outside transactions. Empties r. */
