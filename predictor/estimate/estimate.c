@@ -50,11 +50,13 @@ int estimate_kind_parse(const char *text, enum estimate_kind *kind)
 
 int estimate_check(const struct estimate *e, struct errbuf *err)
 {
+	bool runs = e->kind == ESTIMATE_HISTORY && e->n >= ESTIMATE_RUNS_LEAST;
+
 	if (!isfinite(e->mean_s) || !isfinite(e->lo_s) || !isfinite(e->hi_s) || e->mean_s <= 0 ||
 	    e->lo_s < 0 || e->lo_s > e->mean_s || e->hi_s < e->mean_s)
 		return err_set(err, "the estimate makes no sense: %g s within %g to %g s", e->mean_s, e->lo_s,
 			       e->hi_s);
-	if (e->hi_s > e->lo_s * ESTIMATE_MAX_RATIO)
+	if (e->hi_s > e->lo_s * (runs ? ESTIMATE_RUNS_RATIO : ESTIMATE_MAX_RATIO))
 		return err_set(err, "too uncertain: between %.1f and %.1f s", e->lo_s, e->hi_s);
 	return 0;
 }

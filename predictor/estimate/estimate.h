@@ -32,6 +32,12 @@
 #define ESTIMATE_HISTORY_MAX 32
 #define ESTIMATE_MIN_REL     0.02 /* least half width, relative to the prediction */
 #define ESTIMATE_MAX_RATIO   2.0  /* wider than hi/lo of this: refused */
+/*
+ * Of past runs alone, from so many on. Runs of one program may really differ so much. Were only narrow intervals told, these would
+ * be those of runs that happen to be alike, and hold too seldom.
+ */
+#define ESTIMATE_RUNS_RATIO  10.0
+#define ESTIMATE_RUNS_LEAST  3
 #define ESTIMATE_OUTVOTED    3
 
 enum estimate_kind {

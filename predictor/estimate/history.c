@@ -15,6 +15,8 @@
 /* What is believed of the spread of runs before any was seen: this relative deviation, as of so many runs. */
 #define PRIOR_SIGMA 0.04
 #define PRIOR_RUNS  2.0
+/* Half width in deviations: nine tenths of Student's t with three degrees of freedom, which two runs and the prior have. */
+#define RUNS_HALF   2.4
 
 enum run_evidence run_evidence_of(const char *end_state, unsigned restarts)
 {
@@ -108,7 +110,7 @@ static int whole_history(const struct estimate_past *past, size_t n, double spre
 		return err_set(err, "%zu past run%s on this partition: two are needed", h.n,
 			       h.n == 1 ? "" : "s");
 	*out = (struct estimate){.mean_s = h.mean, .kind = ESTIMATE_HISTORY, .n = (unsigned)h.n};
-	set_interval(out, 2 * h.sigma, &h);
+	set_interval(out, RUNS_HALF * h.sigma, &h);
 	share_set(share, &h, h.sigma, 1);
 	return 0;
 }
