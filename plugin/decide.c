@@ -218,10 +218,11 @@ static bool limit_is_given(const struct deciding *d)
 	return true;
 }
 
-/* A job with a time_min of its user's is planned with it already. */
+/* A job with a time_min of its user's is planned with it already. precedentd changes nothing of a job without an end. */
 static bool soft_has_effect(const struct deciding *d)
 {
-	return d->src->soft_works && limit_is_given(d) && d->in->time_min_min == DURATION_UNSET && !d->in->deadline;
+	return d->src->soft_works && limit_is_given(d) && d->cap_min != DURATION_UNLIMITED && d->in->time_min_min == DURATION_UNSET &&
+	       !d->in->deadline;
 }
 
 uint32_t decide_limit_short(const struct deciding *d, double hi_s, uint32_t asked_min, uint32_t overtime_min)

@@ -52,6 +52,11 @@ static void test_soft(void **state)
 	assert_int_equal(run().wish.limit_min, 4);
 	w.doors[0].default_min = DURATION_UNSET; /* MaxTime counts: slurmctld would lose it */
 	assert_false(wishes(run()));
+	w.in.time_limit_min = w.doors[0].max_min = DURATION_UNLIMITED; /* precedentd leaves such a job alone (predictor/limits/overtime.c) */
+	d = run();
+	assert_false(wishes(d));
+	assert_null(strstr(d.message, "limit"));
+	w.doors[0].max_min = 1440;
 	w.in.time_limit_min = 120;
 	assert_int_equal(run().wish.limit_min, 4);
 	w.conf.limit_guard = GUARD_SOFT;
