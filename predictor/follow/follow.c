@@ -451,13 +451,17 @@ static bool limit_refresh(struct store_run *r, const struct cluster_job *job)
 	return true;
 }
 
-/* A user's own --time-min is no plan of ours: the plugin wishes for nothing then. */
-static bool plan_refresh(struct store_run *r, const struct cluster_job *job)
+/*
+ * A user's own --time-min is no plan of ours. Under raise alone the plugin wishes for a job that has one. slurmctld may change the wish
+ * in the comment and not the plan: see limit_soft_is_ours.
+ */
+static bool plan_refresh(const struct daemon_env *env, struct store_run *r, const struct cluster_job *job)
 {
-	const struct job_comment *c = job->ours;
-	uint32_t plan = c && c->wish_min == job->time_min_min ? job->time_min_min : 0;
+	uint32_t plan = job->time_min_min;
 
-	if (r->plan_min == plan)
+	if (plan != r->plan_min && (!job->ours || job->ours->wish_min != plan || env->conf->limit_guard == GUARD_RAISE))
+		plan = 0;
+	if (plan == r->plan_min)
 		return false;
 	r->plan_min = plan;
 	return true;
@@ -485,7 +489,7 @@ static bool run_refresh(const struct daemon_env *env, struct store_run *r, const
 		changed = true;
 	}
 	changed |= limit_refresh(r, job);
-	changed |= plan_refresh(r, job);
+	changed |= plan_refresh(env, r, job);
 	if (r->nodes != job->nodes || r->tasks != job->tasks || r->restarts != job->restarts || r->array_task != job->array_task) {
 		r->nodes = job->nodes;
 		r->tasks = job->tasks;

@@ -150,6 +150,36 @@ static void test_started_in_between(void **state)
 	assert_int_equal(limit_soft_judge(&row, j, true), LIMIT_SOFT_SET);
 }
 
+/*
+ * The array is planned anew while the job starts: slurmctld changes the wish in the comment, and the job runs with the plan before.
+ */
+static void test_plan_is_kept(void **state)
+{
+	struct cluster_job *j = soft_job(30);
+	char comment[COMMENT_TEXT_MAX];
+
+	(void)state;
+	job_run(j);
+	look();
+	assert_true(comment_set_wish(j->admin_comment, 5, comment, sizeof(comment)) > 0);
+	strcpy((char *)(uintptr_t)j->admin_comment, comment);
+	job_end(j, "COMPLETED", 300);
+	look();
+	assert_int_equal(run_of(30).plan_min, 10);
+}
+
+/* With LimitGuard = raise, a limit is lowered to the user's --time-min at the least. It is no plan of ours. */
+static void test_time_min_of_user(void **state)
+{
+	struct cluster_job *j = wish_job(30);
+
+	(void)state;
+	w->conf.limit_guard = GUARD_RAISE;
+	j->time_min_min = 10;
+	look();
+	assert_int_equal(run_of(30).plan_min, 0);
+}
+
 /* A burst of jobs takes a share of the time. A time_min that is set already is taken back at once. */
 static void test_burst(void **state)
 {
@@ -422,7 +452,8 @@ static int soft_setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_set), TEST(test_similar_runs), TEST(test_running_is_left), TEST(test_started_in_between), TEST(test_burst),
+		TEST(test_set), TEST(test_similar_runs), TEST(test_running_is_left), TEST(test_started_in_between), TEST(test_plan_is_kept),
+		TEST(test_time_min_of_user), TEST(test_burst),
 		TEST(test_parameter_goes), TEST(test_take_back_lost),
 		TEST(test_task_of_array), TEST(test_reservation),
 		TEST(test_user_changes_limit), TEST(test_limit_changed_past_the_plugin), TEST(test_time_min_changed), TEST(test_lowered_by_backfill),
