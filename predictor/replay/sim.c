@@ -282,7 +282,7 @@ void sim_plan_anew(struct sim *s, size_t job, int64_t limit_s)
 {
 	if (!sim_waits(s, job) || limit_s <= 0 || limit_s > (int64_t)s->jobs[job].request_min * 60)
 		return;
-	s->state[job].limit_s = limit_guarded(s, job, limit_s);
+	s->state[job].limit_s = s->out[job].limit_s = limit_guarded(s, job, limit_s);
 	s->extended = true; /* reservations are made afresh */
 }
 

@@ -69,7 +69,7 @@ struct sim_conf {
 
 struct sim_outcome {
 	int64_t start_s, end_s;
-	int64_t limit_s; /* at first */
+	int64_t limit_s; /* when it started */
 	uint32_t extensions;
 	bool killed_by_us, killed_by_user;
 };

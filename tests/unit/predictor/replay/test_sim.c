@@ -444,6 +444,25 @@ static void test_late_jobs(void **state)
 
 /* ---- what the simulation must refuse or tell ---- */
 
+/* A job that waits is planned anew: its outcome tells the plan with which it starts. */
+static void test_plan_is_told(void **state)
+{
+	struct sim_conf conf = {.policy = SIM_EASY, .nodes = 1, .poll_interval_s = 10, .guard = SIM_SOFT};
+	struct sim_job jobs[2] = {{.run_s = 90, .nodes = 1, .request_min = 10}, {.run_s = 100, .nodes = 1, .request_min = 10}};
+	struct sim_plan plans[2] = {{.limit_s = 600}, {.limit_s = 600}};
+	struct changing changing = {.plans = plans, .anew = {{1, 120}, {0, 60}}};
+	struct sim_predictor predictor = {&changing, planned_first, changes};
+	struct sim_outcome out[2];
+	struct sim_totals totals;
+	struct errbuf err = {""};
+
+	(void)state;
+	assert_int_equal(sim_run(&conf, jobs, 2, &predictor, out, &totals, &err), 0);
+	assert_int_equal(changing.changed, 1);
+	assert_int_equal(out[0].limit_s, 600);
+	assert_int_equal(out[1].limit_s, 120);
+}
+
 static void test_kill_is_told(void **state)
 {
 	struct sim_conf conf = {.policy = SIM_EASY, .nodes = 4, .poll_interval_s = 10};
@@ -534,6 +553,7 @@ int main(void)
 		cmocka_unit_test(test_guards),
 		cmocka_unit_test(test_late_jobs),
 		cmocka_unit_test(test_easy_by_hand),
+		cmocka_unit_test(test_plan_is_told),
 		cmocka_unit_test(test_kill_is_told),
 		cmocka_unit_test(test_bad_input),
 	};
