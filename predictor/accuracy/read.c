@@ -75,6 +75,12 @@ bool accuracy_run_counts(const struct store_run *r)
 	       (!strcmp(r->end_state, "COMPLETED") || !strcmp(r->end_state, "TIMEOUT"));
 }
 
+/* No predictor says more than the request: the job would be ended there, up to a minute later. */
+static double at_most(double said_s, double request_s)
+{
+	return request_s > 0 && said_s > request_s ? request_s : said_s;
+}
+
 void accuracy_sample_of(const struct store_run *r, struct accuracy_sample *s)
 {
 	memset(s, 0, sizeof(*s));
@@ -95,7 +101,7 @@ void accuracy_sample_of(const struct store_run *r, struct accuracy_sample *s)
 	s->said_s[ACCURACY_PERFECT] = r->elapsed_s;
 	s->limit_s = limit_seconds(r->limit_min);
 	if (r->plan_min)
-		s->plan_s = fmax(60.0 * r->plan_min, r->elapsed_s);
+		s->plan_s = at_most(fmax(60.0 * r->plan_min, r->elapsed_s), s->said_s[ACCURACY_REQUEST]);
 	s->completed = !strcmp(r->end_state, "COMPLETED");
 }
 
@@ -137,12 +143,6 @@ static int run_add(const struct store_run *r, void *arg)
 memory:
 	x->failed = true;
 	return 1;
-}
-
-/* No predictor says more than the request: the job would be ended there. */
-static double at_most(double said_s, double request_s)
-{
-	return request_s > 0 && said_s > request_s ? request_s : said_s;
 }
 
 static int baselines_add(struct reading *x, struct errbuf *errp)

@@ -43,8 +43,9 @@ int store_cost_probes(struct store *s, double *node_s, struct errbuf *err)
 }
 
 /*
- * Columns as in struct store_cost. A run counts as limited when its limit was below the user's own in the end. A run that was planned
- * with less counts, too, with its run time if that was longer. Numbers from DURATION_UNSET on are none.
+ * Columns as in struct store_cost. A run counts as limited when its limit was below the user's own in the end. A run that was
+ * planned with less counts, too, with its run time if that was longer, and at most with the user's limit. Numbers from
+ * DURATION_UNSET on are none.
  */
 static const char costs_sql[] =
 	"SELECT uid, partition, sum(probes), sum(probe_s), sum(jobs), sum(used), sum(limited), sum(asked), sum(freed) FROM ("
@@ -53,10 +54,10 @@ static const char costs_sql[] =
 	" UNION ALL "
 	"SELECT uid, partition, 0, 0, count(*), sum(nodes * elapsed_s), sum(less), sum(less * nodes * user_limit_min * 60.0),"
 	" sum(less * nodes * (user_limit_min * 60.0 - set_s)) FROM ("
-	"SELECT *, set_s < user_limit_min * 60.0 AND user_limit_min < ?3 AS less FROM ("
+	"SELECT *, set_s IS NOT NULL AND user_limit_min < ?3 AS less FROM ("
 	"SELECT uid, partition, nodes, elapsed_s, user_limit_min,"
 	" CASE WHEN limit_min > 0 AND limit_min < user_limit_min THEN limit_min * 60.0"
-	" WHEN plan_min > 0 THEN max(plan_min * 60.0, elapsed_s) ELSE user_limit_min * 60.0 END AS set_s FROM runs%s"
+	" WHEN plan_min > 0 THEN min(max(plan_min * 60.0, elapsed_s), user_limit_min * 60.0) END AS set_s FROM runs%s"
 	" WHERE submit_time >= ?2%s AND start_time > 0 AND end_time > 0 AND end_state NOT IN ('', 'UNKNOWN')))"
 	" GROUP BY uid, partition) GROUP BY uid, partition ORDER BY uid, partition";
 

@@ -195,6 +195,10 @@ static void test_planned(void **state)
 	assert_true(row.requested_s == 1200 && row.set_s == 120 + 600);
 	assert_int_equal(row.timed_out, 1);
 	assert_int_equal(row.cut_short, 0); /* its user's limit ended it */
+	late.elapsed_s = 640; /* slurmctld ends a job up to a minute after its limit */
+	accuracy_sample_of(&late, &s[1]);
+	assert_int_equal(accuracy_row_make(list, 2, &row, NULL), 0);
+	assert_true(row.requested_s == 1200 && row.set_s == 120 + 600);
 }
 
 int main(void)

@@ -266,14 +266,15 @@ static void test_costs(void **state)
 	ok(store_run_put(s, &open, &err)); /* not yet at its end */
 	planned_put(s, 6, 10, 300);  /* frees 50 minutes, too */
 	planned_put(s, 7, 10, 1200); /* ran for twenty, and frees 40 */
+	planned_put(s, 8, 10, 3630); /* ran up to its own limit, and frees none */
 	costs(s, STORE_ALL_USERS, 0);
 	assert_int_equal(n_cost, 3);
 	assert_int_equal(cost[0].uid, 1000);
 	assert_string_equal(cost[0].partition, "fast");
-	assert_int_equal(cost[0].jobs, 7);
-	assert_int_equal(cost[0].limited, 3);
-	assert_true(cost[0].used_node_s == 6 * 900 + 3 * 1200);
-	assert_true(cost[0].asked_node_s == 3 * 3 * 3600 && cost[0].freed_node_s == 3 * (3000 + 3000 + 2400));
+	assert_int_equal(cost[0].jobs, 8);
+	assert_int_equal(cost[0].limited, 4);
+	assert_true(cost[0].used_node_s == 6 * 900 + 3 * (1200 + 3630));
+	assert_true(cost[0].asked_node_s == 4 * 3 * 3600 && cost[0].freed_node_s == 3 * (3000 + 3000 + 2400));
 	assert_true(cost[0].probes == 0 && cost[0].probe_node_s == 0);
 	assert_string_equal(cost[1].partition, "slow");
 	assert_true(cost[1].probes == 3 && cost[1].probe_node_s == 50 && cost[1].jobs == 0);
