@@ -110,7 +110,11 @@ static void show_job(const json_t *job, const json_t *beside)
 	       jnum(job, "nodes"), jnum(job, "tasks"));
 	printf("  times     submitted %s, started %s, ended %s\n", time_text(jnum(job, "submit"), a, sizeof(a)),
 	       time_text(jnum(job, "start"), b, sizeof(b)), time_text(jnum(job, "end"), c, sizeof(c)));
-	printf("  limit     asked %s, set %s, raised %.0f times\n", asked, limit, jnum(job, "extensions"));
+	printf("  limit     asked %s, set %s, raised %.0f times", asked, limit, jnum(job, "extensions"));
+	minutes_text(json_object_get(job, "plan_min"), limit, sizeof(limit));
+	if (json_is_integer(json_object_get(job, "plan_min")))
+		printf(", planned with %s", limit);
+	putchar('\n');
 	if (pred) {
 		interval_text(pred, text, sizeof(text));
 		printf("  predicted %s on %s\n", text, jstr(pred, "candidate"));

@@ -128,6 +128,7 @@ subtest 'little is known' => sub {
 	unlike(words('explain'), qr/TimeMin/, 'no plan of Slurm is told where there is none');
 	like(words('explain', sub { @{$_[0]{job}}{qw(limit_min plan_min)} = (undef, 4) }),
 		qr/^Limit: .*\n +Slurm planned with 00:04:00: the job's TimeMin\.$/m, 'the plan is told');
+	like(words('show', sub { @{$_[0]{job}}{qw(limit_min plan_min)} = (undef, 4) }), qr/^  limit .*, planned with 00:04:00$/m, '... by show, too');
 	like(words('explain', sub { $_[0]{job}{user_limit_min} = 9 }), qr/Warning: +the limit asked for is below the predicted time:/, 'much too short');
 	$out = words('explain', sub { delete $_[0]{job}{predicted}; $_[0]{job}{user_limit_min} = undef });
 	like($out, qr/^Limit: +none was asked for, mode \w+\.$/m, 'a job without a request');
