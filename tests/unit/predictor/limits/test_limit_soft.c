@@ -10,8 +10,10 @@
 #include <cmocka.h>
 
 #include "common/duration.h"
+#include "predictor/limits/lower.h"
 #include "predictor/limits/soft.h"
 #include "tests/unit/follow_world.h"
+#include "tests/unit/rng.h"
 
 /* Submitted with an hour, of which ten minutes are wished for. */
 static struct cluster_job *wish_job(uint32_t id)
@@ -105,6 +107,62 @@ static void test_similar_runs(void **state)
 	assert_int_equal(run_of(30).plan_min, 0);
 	assert_int_equal(j->limit_min, 60);
 	assert_int_equal(w->n_limits, 0);
+}
+
+/* A look at a cluster where guards change, slurmctld is killed and comes back with an older job, and precedentd starts again. */
+static void look_at_random(struct cluster_job *j, struct cluster_job *saved)
+{
+	if (!rng_below(6))
+		w->conf.limit_guard = (enum limit_guard)rng_below(GUARD_RAISE + 1);
+	w->soft_works = rng_below(6) ? w->soft_works : !w->soft_works;
+	if (!rng_below(8))
+		*j = *saved;
+	if (!rng_below(4))
+		*saved = *j;
+	if (!rng_below(10)) {
+		limit_lower_destroy(w->memory.lower);
+		w->memory.lower = limit_lower_create();
+	}
+	if (!rng_below(10) && j->phase == CLUSTER_PENDING)
+		job_run(j);
+	else if (!rng_below(10))
+		j->phase = CLUSTER_PENDING;
+	look();
+}
+
+/* Whatever happens, a plan by similar runs leaves the limit to its user. */
+static void test_similar_runs_at_random(void **state)
+{
+	unsigned planned = 0;
+
+	(void)state;
+	w->conf.limit_guard = GUARD_RAISE;
+	raises_prove();
+	w->partitions[0].o.overtime_min = w->partitions[1].o.overtime_min = 40;
+	for (uint32_t id = 30; id < 50; id++) {
+		struct cluster_job *j = job_add(id, rng_below(2) ? ACT_TRACE : ACT_OBSERVE), saved;
+		struct job_comment c;
+
+		assert_int_equal(comment_parse(j->admin_comment, &c), 0);
+		c.wish_min = 10;
+		strcpy(c.similar, "user/400/10/4000");
+		assert_true(comment_format(&c, (char *)(uintptr_t)j->admin_comment, COMMENT_TEXT_MAX) > 0);
+		j->array_job = rng_below(3) ? 0 : id;
+		saved = *j;
+		for (int i = 0; i < 60; i++) {
+			look_at_random(j, &saved);
+			planned += j->time_min_min == 10;
+			assert_true(j->time_min_min == 0 || j->time_min_min == 10);
+			assert_true(w->last_limit_job != id);
+		}
+		job_run(j);
+		job_end(j, "TIMEOUT", 3600);
+		look();
+		assert_int_equal(row_of(id).jobid, 0);
+		w->n = 0;
+	}
+	assert_true(planned > 100);
+	assert_int_equal(w->counts.cut_short, 0);
 }
 
 /* slurmctld changes the time_min of waiting jobs only: a job that runs is asked for nothing until it is queued again. */
@@ -452,7 +510,7 @@ static int soft_setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_set), TEST(test_similar_runs), TEST(test_running_is_left), TEST(test_started_in_between), TEST(test_plan_is_kept),
+		TEST(test_set), TEST(test_similar_runs), TEST(test_similar_runs_at_random), TEST(test_running_is_left), TEST(test_started_in_between), TEST(test_plan_is_kept),
 		TEST(test_time_min_of_user), TEST(test_burst),
 		TEST(test_parameter_goes), TEST(test_take_back_lost),
 		TEST(test_task_of_array), TEST(test_reservation),
