@@ -452,8 +452,8 @@ static bool limit_refresh(struct store_run *r, const struct cluster_job *job)
 }
 
 /*
- * A user's own --time-min is no plan of ours. Under raise alone the plugin wishes for a job that has one. slurmctld may change the wish
- * in the comment and not the plan: see limit_soft_is_ours.
+ * A user's own --time-min is no plan of ours. Under raise alone the plugin wishes for a job that has one. slurmctld may change the
+ * wish in the comment and not the plan: see limit_soft_is_ours.
  */
 static bool plan_refresh(const struct daemon_env *env, struct store_run *r, const struct cluster_job *job)
 {

@@ -85,7 +85,8 @@ static void live_put(struct buf *out, const struct metrics_live *live)
 		labelled(out, "jobs_total", "act", act_name((enum job_act)a), (double)c->met[a]);
 	metric_put(out, "jobs_ended_total", "counter", "Jobs that were followed to their end.", (double)c->ended);
 	metric_put(out, "predictions_total", "counter", "Jobs that were submitted with a prediction.", (double)c->told);
-	metric_put(out, "limits_set_total", "counter", "Jobs that got a shorter limit than their user asked for, or a shorter plan.", (double)c->limited);
+	metric_put(out, "limits_set_total", "counter", "Jobs that got a shorter limit than their user asked for, or a shorter plan.",
+	    (double)c->limited);
 	metric_put(out, "limits_raised_total", "counter", "Times that the limit of a job was raised.", (double)c->raised);
 	metric_put(out, "shortened_timeouts_total", "counter", "Jobs that were ended by a limit below what their user asked for; should stay 0.",
 	    (double)c->cut_short);

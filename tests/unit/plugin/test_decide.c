@@ -52,7 +52,8 @@ static void test_soft(void **state)
 	assert_int_equal(run().wish.limit_min, 4);
 	w.doors[0].default_min = DURATION_UNSET; /* MaxTime counts: slurmctld would lose it */
 	assert_false(wishes(run()));
-	w.in.time_limit_min = w.doors[0].max_min = DURATION_UNLIMITED; /* precedentd leaves such a job alone (predictor/limits/overtime.c) */
+	/* precedentd leaves such a job alone (predictor/limits/overtime.c) */
+	w.in.time_limit_min = w.doors[0].max_min = DURATION_UNLIMITED;
 	d = run();
 	assert_false(wishes(d));
 	assert_null(strstr(d.message, "limit"));

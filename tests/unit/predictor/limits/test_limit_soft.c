@@ -510,7 +510,8 @@ static int soft_setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_set), TEST(test_similar_runs), TEST(test_similar_runs_at_random), TEST(test_running_is_left), TEST(test_started_in_between), TEST(test_plan_is_kept),
+		TEST(test_set), TEST(test_similar_runs), TEST(test_similar_runs_at_random),
+		TEST(test_running_is_left), TEST(test_started_in_between), TEST(test_plan_is_kept),
 		TEST(test_time_min_of_user), TEST(test_burst),
 		TEST(test_parameter_goes), TEST(test_take_back_lost),
 		TEST(test_task_of_array), TEST(test_reservation),
