@@ -311,9 +311,12 @@ struct slots {
 	uint32_t cap;
 };
 
-/* Persistent sends and receives by slot: the envelope and a hash of the call that made it; zero: another request. */
+/* Persistent sends and receives by slot: the envelope and a hash of the call that made it, or zero, and the call. */
 struct persistents {
-	struct open_request *of;
+	struct persistent {
+		struct open_request request;
+		struct probed_call probed;
+	} *of;
 	uint32_t cap;
 };
 
@@ -394,24 +397,7 @@ static void persistent_make(struct walk *w, uint32_t sym, const struct call_role
 	}
 	if (p->cap > before)
 		memset(p->of + before, 0, (p->cap - before) * sizeof *p->of);
-	p->of[r->makes] = (struct open_request){r->makes, r->envelope, mix(sym, (uint64_t)r->makes)};
-}
-
-static void start(struct walk *w, int64_t slot, uint64_t event)
-{
-	bool open = w->roles->open_requests && slot >= 0 && slot < w->persistent.cap && w->persistent.of[slot].envelope != 0;
-
-	slot_open(w, slot, event, open ? &w->persistent.of[slot] : NULL);
-}
-
-/* Where no messages are under way, the messages of all open sends have been received. These sends complete in any order. */
-static void post(struct walk *w, uint64_t event, const struct call_role *r)
-{
-	bool any_slot = w->roles->any_slots && w->roles->n_slot > 0, received = r->request == SENDS && !w->roles->under_way;
-	const struct open_request request = {r->slot, received ? 1 : r->envelope,
-					     any_slot ? r->request : mix(r->request, (uint64_t)r->slot)};
-
-	slot_open(w, r->slot, event, w->roles->open_requests && r->envelope != 0 ? &request : NULL);
+	p->of[r->makes] = (struct persistent){{r->makes, r->envelope, mix(sym, (uint64_t)r->makes)}, r->probed};
 }
 
 /* A probe and the receive that takes its message belong together. */
@@ -425,6 +411,26 @@ static void probe_follow(struct walk *w, uint64_t event, const struct probed_cal
 		w->l->pair(w->l->arg, since, event);
 }
 
+static void start(struct walk *w, int64_t slot, uint64_t event)
+{
+	const struct persistent *p = slot >= 0 && slot < w->persistent.cap ? &w->persistent.of[slot] : NULL;
+	bool open = w->roles->open_requests && p != NULL && p->request.envelope != 0;
+
+	slot_open(w, slot, event, open ? &p->request : NULL);
+	if (p != NULL)
+		probe_follow(w, event, &p->probed);
+}
+
+/* Where no messages are under way, the messages of all open sends have been received. These sends complete in any order. */
+static void post(struct walk *w, uint64_t event, const struct call_role *r)
+{
+	bool any_slot = w->roles->any_slots && w->roles->n_slot > 0, received = r->request == SENDS && !w->roles->under_way;
+	const struct open_request request = {r->slot, received ? 1 : r->envelope,
+					     any_slot ? r->request : mix(r->request, (uint64_t)r->slot)};
+
+	slot_open(w, r->slot, event, w->roles->open_requests && r->envelope != 0 ? &request : NULL);
+}
+
 static void step(struct walk *w, uint64_t event, uint32_t sym)
 {
 	const struct call_role *r = &w->roles->role[sym];
@@ -436,7 +442,8 @@ static void step(struct walk *w, uint64_t event, uint32_t sym)
 	if (r->slot >= 0)
 		post(w, event, r);
 	persistent_make(w, sym, r);
-	probe_follow(w, event, &r->probed);
+	if (r->object != ROLE_PERSISTENT)
+		probe_follow(w, event, &r->probed);
 	if (r->collective != 0 && w->l->collective != NULL)
 		w->l->collective(w->l->arg, event, r, w->count[r->counter]++);
 	if (r->epoch != 0 && (r->opens != 0 || !fence_again(w, r->epoch)))

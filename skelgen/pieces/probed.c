@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See probed.h. Matched probes are not told here: their message has a slot. */
+/* See probed.h. A matched probe takes the message. From then on the message has a slot. */
 #include "skelgen/pieces/probed.h"
 
 #include <stdlib.h>
@@ -8,11 +8,12 @@
 #include "common/array.h"
 #include "trace/functions.h"
 
+/* Of the nonblocking sends, MPI_Isendrecv has a source. */
 static uint8_t role_of(uint8_t cls)
 {
 	if (cls == TC_PROBE)
 		return PROBED_FINDS;
-	return cls == TC_RECV || cls == TC_IRECV || cls == TC_SENDRECV ? PROBED_TAKES : PROBED_OTHER;
+	return cls == TC_RECV || cls == TC_IRECV || cls == TC_SENDRECV || cls == TC_ISEND ? PROBED_TAKES : PROBED_OTHER;
 }
 
 /* The tag of the receive is the last one of MPI_Sendrecv. */
@@ -36,8 +37,10 @@ struct probed_call probed_call_of(const struct trace_defs *d, uint32_t sym)
 	}
 	c.src = c.src == TRACE_ANY_SOURCE && asrc >= 0 ? asrc : c.src;
 	c.tag = c.tag == TRACE_ANY_TAG && atag >= 0 ? atag : c.tag;
-	if (matched || c.comm < 0 || c.src == TRACE_PROC_NULL)
+	if (c.comm < 0 || c.src == TRACE_PROC_NULL)
 		c.role = PROBED_OTHER;
+	else if (matched)
+		c.role = PROBED_TAKES;
 	return c;
 }
 
@@ -52,6 +55,8 @@ int probed_find(struct probed *p, const struct probed_call *c, uint64_t event)
 	for (uint32_t i = 0; i < p->n; i++)
 		if (p->at[i].call.comm == c->comm && p->at[i].call.src == c->src && p->at[i].call.tag == c->tag)
 			return 0;
+	if (p->n == PROBED_MOST)
+		memmove(p->at, p->at + 1, --p->n * sizeof *p->at);
 	if (ARRAY_ROOM(p->at, p->cap, p->n + 1) != 0)
 		return -1;
 	p->at[p->n++] = (struct probed_message){*c, event};

@@ -11,6 +11,8 @@
 
 #include "trace/format/defs.h"
 
+#define PROBED_MOST 64 /* messages that a rank has found at a time; of more, the oldest are forgotten: each call looks at all */
+
 enum probed_role { PROBED_OTHER, PROBED_FINDS, PROBED_TAKES };
 
 /* What a call does with messages of others. */
