@@ -9,6 +9,7 @@
 #include "skelgen/emit/lower_call.h"
 #include "skelgen/emit/lower_turns.h"
 #include "skelgen/plan/gap_sampling.h"
+#include "skelgen/runtime/piece_interval.h"
 #include "skelgen/simulate/mpi_sim.h"
 
 static void note_slots(struct leaf_ctx *c)
@@ -361,7 +362,7 @@ static void lower_children(struct emit *e, const struct skel_node *n)
 	}
 }
 
-/* Kinds, traced times (us) and weights (thousandths) of the pieces. */
+/* Kinds, traced times (us) and weights of the pieces. */
 static void put_pieces(struct emit *e)
 {
 	const struct pieces *p = e->pieces;
@@ -375,7 +376,7 @@ static void put_pieces(struct emit *e)
 	for (uint32_t i = 0; i < p->n; i++) {
 		kind[i] = p->kind[i];
 		us[i] = llround(fmin(p->ns[i] * 1e-3, INT32_MAX));
-		weight[i] = llround(fmin(p->weight[i] * 1e3, INT32_MAX));
+		weight[i] = piece_weight_bits(p->weight[i]);
 	}
 	code_comment(&e->body, "%u pieces of the run, of %u kinds.", p->n, p->n_kind);
 	code_int(&e->body, emit_data_array(e->data, kind, p->n));

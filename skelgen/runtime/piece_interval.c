@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See piece_interval.h. */
+#include "skelgen/runtime/piece_interval.h"
+
+#include <math.h>
+
+#include "skelgen/runtime/sampled.h"
+
+/* Mean square of the residuals of pieces about their ratio, ns^2: of one kind, or of all (-1). Returns -1 for fewer than two. */
+static double residual2(const struct piece *p, int n_piece, int kind)
+{
+	double here = 0, there = 0, square = 0, n = 0;
+
+	for (int i = 0; i < n_piece; i++)
+		if ((kind < 0 || p[i].kind == kind) && p[i].took_ns >= 0) {
+			here += p[i].took_ns;
+			there += p[i].us * 1e3;
+			n++;
+		}
+	for (int i = 0; n > 1 && there > 0 && i < n_piece; i++)
+		if ((kind < 0 || p[i].kind == kind) && p[i].took_ns >= 0) {
+			double d = p[i].took_ns - here / there * p[i].us * 1e3;
+
+			square += d * d;
+		}
+	return n > 1 ? square / (n - 1) : -1;
+}
+
+/* Variance of the time of one kind, ns^2. A kind with a single piece differs as much as the pieces of all kinds do. */
+static double kind_variance(const struct piece *p, int n_piece, int kind)
+{
+	double square = residual2(p, n_piece, kind), sum = 0;
+
+	for (int i = 0; i < n_piece; i++)
+		if (p[i].kind == kind && p[i].took_ns >= 0)
+			sum += p[i].weight * (p[i].weight - 1);
+	return sum * fmax(0, square < 0 ? residual2(p, n_piece, -1) : square);
+}
+
+/* Degrees of freedom of the variance. Pieces that stand for themselves alone tell nothing of those that are left out. */
+static int degrees(const struct piece *p, int n_piece)
+{
+	int n = 0;
+
+	for (int c = 0; c < PIECE_KINDS; c++) {
+		int of_kind = 0, sampled = 0;
+
+		for (int i = 0; i < n_piece; i++) {
+			of_kind += p[i].kind == c;
+			sampled |= p[i].kind == c && p[i].weight > 1;
+		}
+		n += sampled ? of_kind - 1 : 0;
+	}
+	return n > 1 ? n : 1;
+}
+
+double pieces_half_ns(const struct piece *p, int n)
+{
+	double variance = 0;
+
+	for (int c = 0; c < PIECE_KINDS; c++)
+		variance += kind_variance(p, n, c);
+	return sampled_student95(degrees(p, n)) * sqrt(variance);
+}

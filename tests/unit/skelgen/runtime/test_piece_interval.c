@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Weights of pieces in a skeleton's data, and the interval that pieces give. The runtime is a library of its own, so its source is
+ * taken in here. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "skelgen/runtime/piece_interval.c"
+
+/* Two pieces of 1 ms, which took 0.9 and 1.1 ms, and `alone` pieces that stand for themselves. */
+static double half_ns(int alone)
+{
+	struct piece p[8] = {{0, 1000, 10, 0.9e6}, {0, 1000, 10, 1.1e6}};
+
+	for (int i = 2; i < 2 + alone; i++)
+		p[i] = (struct piece){1, 5000, 1, 5e6 + 1e4 * i};
+	return pieces_half_ns(p, 2 + alone);
+}
+
+/* Two pieces of a kind have one degree of freedom, however many pieces stand for themselves. */
+static void test_pieces_alone_narrow_nothing(void **arg)
+{
+	const double expected = 12.706 * sqrt(2 * 10 * 9 * 2 * 1e10); /* Student's t; weights, variance of both times */
+
+	(void)arg;
+	for (int alone = 0; alone <= 6; alone++)
+		assert_true(fabs(half_ns(alone) - expected) < 1e-9 * expected);
+}
+
+/* All pieces of sampled kinds count, less one for each kind. */
+static void test_degrees(void **arg)
+{
+	struct piece p[] = {{0, 1000, 3, 0.9e6}, {0, 1000, 3, 1.1e6}, {0, 1000, 1, 1e6}, {1, 1000, 2, 1e6}, {1, 1000, 2, 1e6}};
+	const double expected = 3.182 * sqrt(2 * 3 * 2 * 1e10); /* three degrees; the variance of the first kind is 2e10 / 2 */
+
+	(void)arg;
+	assert_true(fabs(pieces_half_ns(p, 5) - expected) < 1e-9 * expected);
+}
+
+/* A run of a month may have pieces of a millisecond. */
+static void test_weights_in_data(void **arg)
+{
+	(void)arg;
+	for (double w = 1; w < 1e10; w *= 1.37)
+		assert_true(fabs(piece_weight(piece_weight_bits(w)) - w) < 1e-6 * w);
+	assert_true(piece_weight(piece_weight_bits(1)) == 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pieces_alone_narrow_nothing),
+		cmocka_unit_test(test_degrees),
+		cmocka_unit_test(test_weights_in_data),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
