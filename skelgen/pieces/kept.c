@@ -79,9 +79,10 @@ static bool changes_object(struct between *b, const struct call_role *r)
 
 	if (r->object == ROLE_PERSISTENT && r->makes >= 0 && (uint32_t)r->makes < b->n_slot)
 		b->persistent[r->makes] = true;
-	if (r->object == ROLE_PERSISTENT && r->frees >= 0 && (uint32_t)r->frees < b->n_slot) {
-		was = b->persistent[r->frees];
-		b->persistent[r->frees] = false;
+	if (r->object == ROLE_PERSISTENT && r->frees >= 0) {
+		was = (uint32_t)r->frees < b->n_slot && b->persistent[r->frees];
+		if (was)
+			b->persistent[r->frees] = false;
 	}
 	return was && r->object != ROLE_NO_OBJECT;
 }

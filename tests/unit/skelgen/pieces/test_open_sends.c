@@ -168,10 +168,28 @@ static struct syn *persistent(uint64_t seed)
 	return s;
 }
 
-/* A request starts in a free slot, a wait completes an open one, and in the end none is open. */
+/* Sends that are freed and not completed. */
+static struct syn *freed(uint64_t seed)
+{
+	struct syn *s = syn_create(RANKS);
+
+	syn_begin(s);
+	for (uint32_t t = 0; t < STEPS; t++) {
+		barriers(s, &seed);
+		for (uint32_t r = 0; r < RANKS; r++) {
+			syn_call(s, r, "MPI_Isend", 11, SYN(.dst = (r + 1) % RANKS, .count = 5, .req = 1));
+			syn_call(s, r, "MPI_Request_free", 16, SYN(.req = 1));
+			receive(s, r, 1, 5);
+		}
+	}
+	syn_end(s);
+	return s;
+}
+
+/* A request starts in a free slot, a wait completes an open one, and in the end none is open. A freed one is open or persistent. */
 static void assert_requests(const struct trace_rank *k)
 {
-	bool open[SLOTS] = {false};
+	bool open[SLOTS] = {false}, persistent[SLOTS] = {false};
 	struct folded_iter it;
 	uint32_t sym;
 
@@ -179,7 +197,7 @@ static void assert_requests(const struct trace_rank *k)
 	while (folded_next(&it, &sym)) {
 		const char *name = trace_fn[k->defs.sigs.sig[sym].fn].name;
 		bool starts = strncmp(name, "MPI_I", 5) == 0 || strcmp(name, "MPI_Start") == 0;
-		bool completes = strcmp(name, "MPI_Wait") == 0;
+		bool completes = strcmp(name, "MPI_Wait") == 0, frees = strcmp(name, "MPI_Request_free") == 0;
 		struct sig_walk w;
 
 		sig_walk_begin(&w, &k->defs, sym);
@@ -188,6 +206,11 @@ static void assert_requests(const struct trace_rank *k)
 				assert_int_equal(w.n, 1);
 				assert_true(w.val[0] < SLOTS && open[w.val[0]] == completes);
 				open[w.val[0]] = starts;
+			} else if (frees && w.kind == TK_REQ) {
+				assert_true(w.val[0] < SLOTS && (open[w.val[0]] || persistent[w.val[0]]));
+				open[w.val[0]] = false;
+			} else if (w.kind == TK_NEWREQ) {
+				persistent[w.val[0]] = true;
 			}
 	}
 	for (uint32_t i = 0; i < SLOTS; i++)
@@ -304,6 +327,13 @@ static void test_persistent(void **arg)
 		check(persistent, seed);
 }
 
+static void test_freed(void **arg)
+{
+	(void)arg;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++)
+		check(freed, seed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +343,7 @@ int main(void)
 		cmocka_unit_test(test_loops_are_closed),
 		cmocka_unit_test(test_under_way),
 		cmocka_unit_test(test_persistent),
+		cmocka_unit_test(test_freed),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
