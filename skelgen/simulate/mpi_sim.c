@@ -46,21 +46,19 @@ static int fail_deadlock(struct sim *s)
 		       first->rank, text, (unsigned long long)first->occ, waiting - 1);
 }
 
-static uint64_t requests_left(const struct sim *s)
+static void count_left(struct sim *s)
 {
-	uint64_t n = 0;
-
 	for (uint32_t r = 0; r < s->tree->n_ranks; r++)
 		for (uint32_t i = 0; i < s->rank[r].n_slot; i++)
-			n += s->rank[r].slot[i].request != NET_NONE;
-	return n;
+			if (s->rank[r].slot[i].request != NET_NONE && s->report->left++ == 0)
+				s->report->left_node = s->rank[r].slot[i].node;
 }
 
 static int check_unreceived(struct sim *s)
 {
 	struct net_message m;
 
-	s->report->left = requests_left(s);
+	count_left(s);
 	s->report->unreceived = net_unreceived(s->net, &m);
 	if (s->report->unreceived == 0 || s->plan->n_cut == 0)
 		return 0;
@@ -138,7 +136,7 @@ static int simulate(const struct skel_tree *tree, const struct skel_plan *plan, 
 	int rv = -1;
 
 	memset(report, 0, sizeof *report);
-	report->node = UINT32_MAX;
+	report->node = report->left_node = UINT32_MAX;
 	if (buffered == NULL && plan->meets != NULL)
 		memset(plan->meets, SKEL_MEETS_UNKNOWN, plan->n_node);
 	s.no_memory = true; /* until all is there */

@@ -52,25 +52,28 @@ static int fail_threads(const struct trace *t, struct errbuf *err)
 	return -1;
 }
 
-/* Does the cut program leave more requests under way than the whole one? Returns 1 or 0; -1 without memory. */
-static int leaves_more(const struct skel_tree *tree, const struct skel_plan *plan, const struct skel_match_report *report)
+/* Does the cut program leave more requests under way than the whole one? *whole: requests that the whole one leaves, or UINT64_MAX
+ * if they are not counted yet. Returns 1 or 0; -1 without memory. */
+static int leaves_more(const struct skel_tree *tree, const struct skel_plan *plan, const struct skel_match_report *report, uint64_t *whole)
 {
-	uint64_t whole;
-
 	if (report->left == 0 || plan->n_cut == 0)
 		return 0;
-	return skel_count_left_requests(tree->trace, &whole) != 0 ? -1 : report->left > whole;
+	if (*whole == UINT64_MAX && skel_count_left_requests(tree->trace, whole) != 0)
+		return -1;
+	return report->left > *whole;
 }
 
 /* As skel_match(); it also fails if requests are under way in the end that the whole program completes. */
-static int match(const struct skel_tree *tree, const struct skel_plan *plan, struct skel_match_report *report, struct errbuf *err)
+static int match(const struct skel_tree *tree, const struct skel_plan *plan, uint64_t *whole, struct skel_match_report *report,
+		 struct errbuf *err)
 {
 	int more;
 
 	if (skel_match(tree, plan, report, err) != 0)
 		return -1;
-	more = leaves_more(tree, plan, report);
+	more = leaves_more(tree, plan, report, whole);
 	report->no_memory = more < 0;
+	report->node = more > 0 ? report->left_node : report->node;
 	if (more != 0)
 		err_set(err, more < 0 ? "no memory to follow the requests of a rank" : "requests would not be completed");
 	return more != 0 ? -1 : 0;
@@ -79,13 +82,15 @@ static int match(const struct skel_tree *tree, const struct skel_plan *plan, str
 int skel_plan_matched(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
 		      struct skel_plan *out, struct skel_match_report *report, struct errbuf *err)
 {
+	uint64_t whole = UINT64_MAX;
+
 	if (skel_plan(tree, times, budget, out, err) != 0)
 		return -1;
 	if (rooms_find(tree->trace, budget->longer, &out->rooms, err) != 0) {
 		skel_plan_free(out);
 		return -1;
 	}
-	while (match(tree, out, report, err) != 0) {
+	while (match(tree, out, &whole, report, err) != 0) {
 		struct skel_cut *c = report->no_memory ? NULL : cut_to_blame(tree, times, out, report->node);
 
 		if (c == NULL) {

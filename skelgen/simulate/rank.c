@@ -115,6 +115,7 @@ static int slot_fill(struct sim *s, struct sim_rank *r, int64_t slot, uint32_t r
 		net_release(s->net, q->request);
 	}
 	q->request = request;
+	q->node = r->leaf->id;
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 
 struct sim_slot {
 	uint32_t request;  /* under way, or NET_NONE */
+	uint32_t node;     /* leaf that started it */
 	uint32_t second;   /* the receiving half of a combined call, or NET_NONE */
 	bool persistent;
 	struct net_message m; /* of a persistent request */
