@@ -54,10 +54,22 @@ static int degrees(const struct piece *p, int n_piece)
 	return n > 1 ? n : 1;
 }
 
+/* A single piece has no spread: the time that does not run may be none, or twice as long. */
+static double left_out_ns(const struct piece *p, int n)
+{
+	double sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += p[i].took_ns >= 0 ? (p[i].weight - 1) * p[i].took_ns : 0;
+	return sum;
+}
+
 double pieces_half_ns(const struct piece *p, int n)
 {
 	double variance = 0;
 
+	if (residual2(p, n, -1) < 0)
+		return left_out_ns(p, n);
 	for (int c = 0; c < PIECE_KINDS; c++)
 		variance += kind_variance(p, n, c);
 	return sampled_student95(degrees(p, n)) * sqrt(variance);

@@ -41,6 +41,17 @@ static void test_degrees(void **arg)
 	assert_true(fabs(pieces_half_ns(p, 5) - expected) < 1e-9 * expected);
 }
 
+/* One piece says nothing of the others. */
+static void test_single_piece(void **arg)
+{
+	const struct piece p[] = {{0, 1000, 10, 0.9e6}, {0, 1000, 10, -1}};
+
+	(void)arg;
+	assert_true(fabs(pieces_half_ns(p, 1) - 9 * 0.9e6) < 1);
+	assert_true(fabs(pieces_half_ns(p, 2) - 9 * 0.9e6) < 1); /* the second one has not run */
+	assert_true(pieces_half_ns(&(struct piece){0, 1000, 1, 0.9e6}, 1) == 0);
+}
+
 /* A run of a month may have pieces of a millisecond. */
 static void test_weights_in_data(void **arg)
 {
@@ -55,6 +66,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pieces_alone_narrow_nothing),
 		cmocka_unit_test(test_degrees),
+		cmocka_unit_test(test_single_piece),
 		cmocka_unit_test(test_weights_in_data),
 	};
 
