@@ -537,6 +537,7 @@ void msg_event(struct msg_match *m, uint32_t rank, const struct msg_at *at, uint
 {
 	struct msg_rank *k = &m->rank[rank];
 	const struct msg_op *op = &k->op[at->sym];
+	uint32_t posted;
 
 	*n_sent = 0;
 	switch (op->action) {
@@ -547,10 +548,12 @@ void msg_event(struct msg_match *m, uint32_t rank, const struct msg_at *at, uint
 	case MSG_SENDRECV:
 		if (put_send(m, op->send, at, at->sym))
 			sent[(*n_sent)++] = op->send;
-		if (op->action == MSG_SENDRECV)
+		if (op->action == MSG_SENDRECV) {
 			post_and_complete(m, k, at);
-		else if (op->slot >= 0)
-			slot_set(m, k, op->slot, SLOT_FREE, MSG_NONE, at->sym);
+		} else if (op->slot >= 0) {
+			posted = post(m, k, at, at->sym);
+			slot_set(m, k, op->slot, posted != MSG_NONE ? SLOT_RECV : SLOT_FREE, posted, at->sym);
+		}
 		break;
 	case MSG_RECV:
 		post_and_complete(m, k, at);

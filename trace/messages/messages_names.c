@@ -290,6 +290,8 @@ static void decode_signature(struct msg_names *n, uint32_t rank, uint32_t sym, s
 	case MSG_SEND:
 	case MSG_SEND_INIT:
 		decode_send(n, rank, &f, op, failed);
+		if (f.has_src) /* MPI_Isendrecv */
+			decode_receive(n, rank, &f, f.tag[f.n_tag > 1], false, op, failed);
 		break;
 	case MSG_SENDRECV:
 		decode_send(n, rank, &f, op, failed);

@@ -17,7 +17,7 @@
 /* The effect of a signature on messages and requests. */
 enum msg_action {
 	MSG_NOTHING,
-	MSG_SEND,      /* blocking or non-blocking: sends a message */
+	MSG_SEND,      /* blocking or non-blocking: sends a message; MPI_Isendrecv also posts a receive */
 	MSG_RECV,      /* posts and completes a receive */
 	MSG_SENDRECV,
 	MSG_IRECV,     /* posts a receive into a request slot */

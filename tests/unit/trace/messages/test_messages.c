@@ -438,6 +438,28 @@ static void test_persistent(void **state)
 	assert_int_equal(all_matched(s), 20);
 }
 
+/* MPI_Isendrecv sends and posts a receive. Either half may be of MPI_PROC_NULL. */
+static void test_isendrecv(void **state)
+{
+	struct syn *s = syn_create(2);
+	const int64_t slot = 0, from = 0, tag = 5;
+
+	(void)state;
+	syn_begin(s);
+	for (int i = 0; i < 10; i++) {
+		syn_call(s, 0, "MPI_Isendrecv", 3, SYN(.dst = 1, .src = 1, .tag = 5, .count = 4, .req = 0));
+		syn_call(s, 0, "MPI_Wait", 4, SYN(.reqs = &slot, .n_reqs = 1));
+		syn_call(s, 1, "MPI_Isendrecv_replace", 3, SYN(.dst = 0, .src = TRACE_ANY_SOURCE, .tag = 5, .count = 4, .req = 0));
+		syn_call(s, 1, "MPI_Wait", 4, SYN(.reqs = &slot, .n_reqs = 1, .asrcs = &from, .atags = &tag));
+	}
+	syn_call(s, 0, "MPI_Isendrecv", 5, SYN(.dst = 1, .src = TRACE_PROC_NULL, .tag = 6, .count = 4, .req = 0));
+	syn_call(s, 0, "MPI_Wait", 4, SYN(.reqs = &slot, .n_reqs = 1));
+	syn_call(s, 1, "MPI_Isendrecv", 6, SYN(.dst = TRACE_PROC_NULL, .src = 0, .tag = 6, .count = 4, .req = 0));
+	syn_call(s, 1, "MPI_Wait", 4, SYN(.reqs = &slot, .n_reqs = 1));
+	syn_end(s);
+	assert_int_equal(all_matched(s), 21);
+}
+
 /* Each side of an intercommunicator names ranks of the other side. */
 static void test_intercommunicator(void **state)
 {
@@ -518,7 +540,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),           cmocka_unit_test(test_programs),
-		cmocka_unit_test(test_persistent),       cmocka_unit_test(test_intercommunicator),
+		cmocka_unit_test(test_persistent),       cmocka_unit_test(test_isendrecv),
+		cmocka_unit_test(test_intercommunicator),
 		cmocka_unit_test(test_contradictions),   cmocka_unit_test(test_stop),
 	};
 
