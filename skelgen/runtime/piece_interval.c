@@ -37,7 +37,7 @@ static double kind_variance(const struct piece *p, int n_piece, int kind)
 	return sum * fmax(0, square < 0 ? residual2(p, n_piece, -1) : square);
 }
 
-/* Degrees of freedom of the variance. Pieces that stand for themselves alone tell nothing of those that are left out. */
+/* Degrees of freedom of the variance. A piece of weight 1 is no sample of other pieces. */
 static int degrees(const struct piece *p, int n_piece)
 {
 	int n = 0;

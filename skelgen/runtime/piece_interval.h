@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The interval of a run that is estimated from pieces. Pure arithmetic, without MPI. The spread of the pieces around the ratio of
- * their times here and in the trace gives the half-width of a 95 % interval (a ratio estimate: Cochran, "Sampling techniques", 1977,
- * chapter 6).
+ * The interval of a run that is estimated from pieces. Pure arithmetic, without MPI. The spread of the pieces around the ratio
+ * of their times here and in the trace gives the half-width of a 95 % interval (a ratio estimate: Cochran, "Sampling
+ * techniques", 1977, chapter 6).
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_PIECE_INTERVAL_H
 #define PRECEDENT_SKELGEN_RUNTIME_PIECE_INTERVAL_H

@@ -65,8 +65,8 @@ void skel_share(double least_ns, double share);
 /* Before a collective call of all ranks: their virtual clocks go on from the latest of them. */
 void skel_meet(MPI_Comm c);
 
-/* The skeleton is made of pieces. Parameters are numbers of arrays: kinds, traced times (us) and weights (the bits of a float each)
- * of the pieces. */
+/* The skeleton is made of pieces. Parameters are numbers of arrays: kinds, traced times (us) and weights of the pieces. A weight
+ * is the bits of a float. */
 void skel_pieces(int kind, int us, int weight);
 /* A piece begins, or no further one: the level of MPI_Pcontrol says which. */
 void skel_piece(int64_t level);
