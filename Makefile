@@ -376,7 +376,8 @@ $(B)/tests/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/once.c $(B)/tests/fuzz/libcli.
 bootstrap:
 	@scripts/bootstrap
 
-TESTS_CLI     := $(sort $(wildcard tests/cli/*.t))
+# The longest first.
+TESTS_CLI     := tests/cli/skeleton-pieces.t $(filter-out tests/cli/skeleton-pieces.t,$(sort $(wildcard tests/cli/*.t)))
 TESTS_CLUSTER := $(sort $(wildcard tests/cluster/*.t))
 export PRECEDENT_BUILD := $(B)
 
