@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Skeletons of programs whose steps differ, of runs that are 1, 4 and 16 times as long: their lines, data, time and memory to make,
-# and how long they are planned and run for. None of these may grow with the run.
+# Makes skeletons of runs that are 1, 4 and 16 times as long, of programs whose steps differ. It prints their lines and data, the time
+# and memory to make them, and how long they are planned and run for. None of these may grow with the run.
 # Usage: growth.pl [--ranks N] [--seconds S] [--scale X] [KIND...]
 use strict;
 use warnings;
