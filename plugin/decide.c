@@ -437,14 +437,17 @@ static int trace(struct deciding *d)
 	return 0;
 }
 
-/* May a known program be traced again, by precedentd's word? Returns 1, 0 (with d->untraced if the trace is due),
- * or -1 on error. */
+/*
+ * May a known program be traced again, by precedentd's word? Returns 1, 0 (with d->untraced if the trace is due), or -1 on error. A
+ * traced run that ended in the second of its submission is allowed again from the next second on, so that its mark does not count
+ * (predictor/follow/follow.c). That second is not waited for.
+ */
 static int trace_is_due(struct deciding *d, const struct store_program *p)
 {
 	/* It has predictions from past runs, and the guard of its failed traced run has the kin of another text. */
 	if (d->same_launches && p->state == PROGRAM_FAILED)
 		return 0;
-	return p->retrace_at && d->in->now >= p->retrace_at ? may_trace(d, false, p->retrace_at) : 0;
+	return p->retrace_at && d->in->now + 1 >= p->retrace_at ? may_trace(d, false, p->retrace_at) : 0;
 }
 
 /* The program has no estimates of its own: ask its kin. If the program's own runs have been refused, its kin does

@@ -338,7 +338,7 @@ static void test_states(void **state)
 	assert_int_equal(d.act, ACT_OBSERVE);
 	assert_false(d.trace);
 	assert_string_equal(d.message, "precedent: no prediction: probe on fast: 4 of 4 ranks use CUDA; --predict=off to opt out");
-	w.known.program.retrace_at = NOW + 1;
+	w.known.program.retrace_at = NOW + 2;
 	assert_string_equal(run().message, "");
 	assert_false(run().trace);
 	w.known.program.retrace_at = NOW;

@@ -111,7 +111,7 @@ static void test_failed_trace(void **state)
 	assert_string_not_equal(d.comment.key, KNOWN);
 	assert_string_equal(d.comment.similar, "");
 	/* not before its time, and not twice */
-	w.known.program.retrace_at = NOW + 1;
+	w.known.program.retrace_at = NOW + 2;
 	assert_int_equal(run().act, ACT_OBSERVE);
 	w.known.program.retrace_at = NOW;
 	assert_int_equal(run().act, ACT_OBSERVE);

@@ -120,10 +120,13 @@ static void test_known(void **state)
 	known_and_due(PROGRAM_FAILED);
 	d = run();
 	assert_untraced(&d, DOUBT);
+	w.known.program.retrace_at = NOW + 1; /* it failed within the second of its submission, and this is that second */
+	d = run();
+	assert_untraced(&d, DOUBT);
 	known_and_due(PROGRAM_NEW);
 	d = run();
 	assert_untraced(&d, DOUBT);
-	w.known.program.retrace_at = NOW + 1; /* not due for tracing anyway */
+	w.known.program.retrace_at = NOW + 2; /* not due for tracing anyway */
 	assert_non_null(strstr(run().message, "is being traced"));
 	w.known.program.retrace_at = NOW;
 	guard.rv = 0;
