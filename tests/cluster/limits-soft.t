@@ -48,6 +48,14 @@ sub time_min_becomes {
 	return;
 }
 
+# precedentd sees a plan in the look after the one that set it.
+sub explained {
+	my ($job, $what, $title) = @_;
+	my $words;
+	ok(wait_until(10, sub { ($words = $testbed->run('precedent', 'explain', $job)->{out}) =~ $what }), $title) or diag $words;
+	return;
+}
+
 # ---- a program with a past ----
 
 seconds_are(5);
@@ -70,7 +78,7 @@ ok(wait_until(120, sub { (info_of("${array}_6")->{TimeMin} // '') eq '00:02:00' 
 	or diag info_of("${array}_6")->{JobState}, $testbed->log('precedentd');
 my $sixth = info_of("${array}_6");
 is("$sixth->{JobState} $sixth->{TimeLimit}", 'PENDING 00:10:00', '... while they wait, with the limit of their user');
-like($testbed->run('precedent', 'explain', $array)->{out}, qr/^Now:.*^ +Slurm plans with 00:02:00: the job's TimeMin/ms, '... and explain says what is known now');
+explained($array, qr/^Now:.*^ +Slurm plans with 00:02:00: the job's TimeMin/ms, '... and explain says what is known now');
 $testbed->run('scancel', $array);
 
 # ---- since 25.05 select/cons_tres too takes a running job to end at its soft end ----
@@ -113,7 +121,7 @@ time_min_becomes($signal, '00:02:00', 'a job with --signal too: it is told befor
 my ($first) = $testbed->submit("#!/bin/sh\nsrun true\n: never ran before\n", @wait);
 time_min_becomes($first, '00:02:00', 'a job that never ran is planned by similar runs of its user');
 like(info_of($first)->{AdminComment}, qr/ act=trace .* similar=/, '... and is traced') or diag info_of($first)->{AdminComment};
-like($testbed->run('precedent', 'explain', $first)->{out}, qr/^Similar:.*^ +Slurm plans with 00:02:00: the job's TimeMin/ms, '... and explain says so');
+explained($first, qr/^Similar:.*^ +Slurm plans with 00:02:00: the job's TimeMin/ms, '... and explain says so');
 is(info_of($own)->{TimeMin}, '00:05:00', '--time-min stays the user\'s');
 is(info_of($deadline)->{TimeMin}, 'N/A', 'a job with --deadline is not touched');
 is(info_of($het)->{TimeMin}, 'N/A', 'nor a heterogeneous job') if $het;

@@ -305,7 +305,7 @@ static void test_predictors(void **state)
 	assert_int_equal(plan.run_s, 1020); /* traced and probed */
 	assert_int_equal(SUBMIT(1, 100), 36000); /* the first has not ended */
 	assert_int_equal(plan.run_s, 0);
-	c.ended(c.arg, 0, 1020);
+	c.ended(c.arg, 0, 1020, NULL);
 	assert_int_equal(SUBMIT(1, 1139), 36000); /* its probe has not */
 	assert_int_equal(SUBMIT(1, 1140), 1200);  /* 1000 s and 15 % in minutes */
 	assert_int_equal(SUBMIT(2, 2000), 36000); /* another input */
@@ -316,7 +316,7 @@ static void test_predictors(void **state)
 	assert_int_equal(predict_create(&conf, &w, &p, &err), 0);
 	c = predict_callbacks(p);
 	assert_int_equal(SUBMIT(0, 0), 36000);
-	c.ended(c.arg, 0, 1020);
+	c.ended(c.arg, 0, 1020, NULL);
 	assert_int_equal(SUBMIT(2, 2000), 3480);
 	assert_int_equal(SUBMIT(3, 2000), 36000);
 	predict_destroy(p);
@@ -324,9 +324,9 @@ static void test_predictors(void **state)
 	conf.kind = PREDICT_LAST_TWO;
 	assert_int_equal(predict_create(&conf, &w, &p, &err), 0);
 	c = predict_callbacks(p);
-	c.ended(c.arg, 0, 1020);
+	c.ended(c.arg, 0, 1020, NULL);
 	assert_int_equal(SUBMIT(2, 2000), 36000);
-	c.ended(c.arg, 2, 1030);
+	c.ended(c.arg, 2, 1030, NULL);
 	assert_int_equal(SUBMIT(1, 2000), 2340); /* 2000 s and 15 % */
 	assert_int_equal(SUBMIT(3, 2000), 36000);
 	predict_destroy(p);
@@ -364,7 +364,7 @@ static void test_withheld_and_cover(void **state)
 		conf.withheld = seed % 2;
 		assert_int_equal(predict_create(&conf, &w, &p, &err), 0);
 		c = predict_callbacks(p);
-		c.ended(c.arg, 0, 1000);
+		c.ended(c.arg, 0, 1000, NULL);
 		c.submitted(c.arg, 1, 9000, &plan);
 		/* The largest error seen, 1 or 2, by the one that happens, 0.5, 1 or 2: never the same 2 twice. */
 		if (conf.withheld > 0)
