@@ -495,7 +495,7 @@ static void test_marked_again(void **state)
 	assert_int_equal(submitted(&out), ACT_TRACE);
 	assert_true(out.trace);
 	assert_non_null(strstr(out.message, "this run is traced again, since the program does not run as it did"));
-	due.retrace_at = START + 1;
+	due.retrace_at = START + 2;
 	assert_int_equal(submitted(&out), ACT_PREDICT);
 	due.retrace_at = 0;
 	assert_int_equal(submitted(&out), ACT_PREDICT);
