@@ -142,8 +142,9 @@ uint32_t places_limit_min(const struct precedent_conf *conf, double hi_s)
 }
 
 /*
- * A plan is changed by one part in so many at least. Each change costs a write of the store and a request to slurmctld. Bounds
- * from a few runs move by some percent with every task. Backfill counts in steps of bf_resolution, a minute by default.
+ * A plan is changed by one part in so many at least. Each change costs a write of the store and a request to
+ * slurmctld. Bounds from a few runs move by some percent with every task. Backfill counts in steps of bf_resolution,
+ * a minute by default.
  */
 #define REPLAN_PART 10
 

@@ -15,7 +15,9 @@
 /* What is believed of the spread of runs before any was seen: this relative deviation, as of so many runs. */
 #define PRIOR_SIGMA 0.04
 #define PRIOR_RUNS  2.0
-/* Half width in deviations: nine tenths of Student's t with three degrees of freedom, which two runs and the prior have. */
+/*
+ * Half width in deviations: nine tenths of Student's t with three degrees of freedom. Two runs and the prior have as many.
+ */
 #define RUNS_HALF   2.4
 
 enum run_evidence run_evidence_of(const char *end_state, unsigned restarts)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sends and receives that a rank has open. A program may have receives open all the time: a master that receives from any
- * worker, or steps that post the receives of the next step. It may have sends open all the time: steps with two buffers. Such a
- * run can be cut where the same requests are open. A receive that a piece leaves open gets its message in the next piece, and a
- * send is completed there.
- * To start or complete a request takes the same time however many are open.
+ * The sends and receives that a rank has open. A program may have receives open all the time: a master that
+ * receives from any worker, or steps that post the receives of the next step. It may have sends open all the time:
+ * steps with two buffers. Such a run can be cut where the same requests are open. A receive that a piece leaves
+ * open gets its message in the next piece, and a send is completed there. To start or complete a request takes the
+ * same time however many are open.
  */
 #ifndef PRECEDENT_SKELGEN_PIECES_OPEN_REQUESTS_H
 #define PRECEDENT_SKELGEN_PIECES_OPEN_REQUESTS_H
@@ -45,11 +45,15 @@ struct open_requests {
 int open_requests_add(struct open_requests *o, const struct open_request *r);
 /* Returns whether the slot was an open request. */
 bool open_requests_remove(struct open_requests *o, int64_t slot);
-/* The same exactly for alike open requests in the same order. Of requests that can stand for each other, the state is the same for
- * some other orders, too. Takes time for each slot. */
+/*
+ * The same exactly for alike open requests in the same order. Of requests that can stand for each other, the state
+ * is the same for some other orders, too. Takes time for each slot.
+ */
 uint64_t open_requests_order(const struct open_requests *o);
-/* The slots of the open requests: by envelopes in the order of their first use. slot: room for them, or NULL. Returns their
- * number. */
+/*
+ * The slots of the open requests: by envelopes in the order of their first use. slot: room for them, or NULL.
+ * Returns their number.
+ */
 uint32_t open_requests_list(const struct open_requests *o, uint32_t *slot);
 void open_requests_free(struct open_requests *o);
 

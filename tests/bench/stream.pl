@@ -1,16 +1,18 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A stream of MPI jobs with generous requests through the testbed, left alone and with limits by Precedent: the same
-# jobs at the same times, the store warmed by one run of each kind. Waits, bounded slowdowns, kills, extensions.
+#
+# Runs a stream of MPI jobs with generous requests through the testbed, once left alone and once with limits by Precedent. Both
+# streams have the same jobs at the same times. One run of each kind warms the store. It prints waits, bounded slowdowns, kills and
+# extensions.
 #
 #   stream.pl [--jobs 28] [--every 4] [--seed 1] [--rounds 1] [--scale 1] [--soft] [--json] [--keep]
 #
-# A round takes some ten minutes for each of the two, and three minutes to warm up once. Both streams run on one testbed;
-# jobs are told apart by --predict=off and --predict=limit. --scale makes all jobs and the time between them shorter or longer.
-# --soft gives slurm.conf soft limits (Slurm 23.11): LimitGuard is soft then.
+# A stream takes some ten minutes, and the warm-up takes three. The streams differ by --predict=off and --predict=limit.
+# Option --scale makes all jobs and the time between them shorter or longer.
+# Option --soft gives slurm.conf soft limits (Slurm 23.11). LimitGuard is soft then.
 #
-# Limits are whole minutes and come half a minute after the submission, so jobs are up to minutes long and most of them wait
-# longer than that. They hardly need the processor (paced), so that four nodes full of them fit two cores: one partition of all nodes.
+# Limits are whole minutes and come half a minute after the submission. So jobs are up to minutes long, and most of them wait
+# longer. They are paced and hardly need the processor, so that four nodes full of them fit two cores. One partition has all nodes.
 use strict;
 use warnings;
 use FindBin;

@@ -99,7 +99,7 @@ sub trace_of {
 	return $file;
 }
 
-# From here on predictions and probes run skeletons whose computation is an empty loop. This is for tests of what surrounds a skeleton.
+# From here on predictions and probes run skeletons whose computation is an empty loop. Tests of calls and messages need no more.
 # Kernels are not measured, which takes a second of processor time on each rank.
 sub empty_skeletons {
 	make_path("$dir/empty");

@@ -263,7 +263,8 @@ static void changes(void *arg, size_t job, int64_t now, struct sim *s)
 }
 
 /* Whoever ends, a job gets the same new limit. */
-static void random_changes(struct rng *r, const struct sim_conf *conf, const struct sim_job *jobs, size_t n, struct changing *c)
+static void random_changes(struct rng *r, const struct sim_conf *conf, const struct sim_job *jobs, size_t n,
+			   struct changing *c)
 {
 	int64_t limit_s[JOBS];
 

@@ -106,7 +106,10 @@ static void scattered_receive(struct syn *s, struct channel *c, uint32_t src, ui
 	syn_call(s, dst, "MPI_Recv", 31, SYN(.src = src, .count = room > 0 ? room : count));
 }
 
-/* Messages at random, up to `most` under way on each channel, in the end none. room: of the receives; EXACT: for their message. */
+/*
+ * Messages at random, up to `most` under way on each channel, in the end none. room: of the receives; EXACT: for their
+ * message.
+ */
 static struct syn *scattered(uint32_t calls, uint32_t most, int64_t room, uint64_t seed)
 {
 	struct channel channel[RANKS][RANKS] = {{{.sent = 0}}};

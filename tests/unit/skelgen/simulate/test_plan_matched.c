@@ -35,7 +35,7 @@ static void two_buffers(struct syn *s, uint64_t seed)
 	}
 }
 
-/* Most of the run is a loop without requests. It is cut, whatever becomes of the other loop. */
+/* Most of the run is a loop without requests. That loop is cut, also if the other loop is not. */
 static void test_other_loop_is_cut(void **arg)
 {
 	struct syn *s = syn_create(RANKS);
