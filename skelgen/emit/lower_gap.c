@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compute before a call. The source has one figure where ranks and strata agree. Elsewhere skel.c.data has a record per
- * rank. Its values are scaled: the executions that a plan samples add up, by their weights, to the traced total. Where all
- * executions run, each may have its own value.
+ * rank: the gap of each execution that runs (timing/gap_record.h), or a distribution. The values are scaled: the executions
+ * that a plan samples add up, by their weights, to the traced total.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@
 
 #define LEAST_NS   30.0   /* what the skeleton itself spends between two calls, about */
 #define AGREE      0.005  /* ranks within half a per cent are written as one figure */
-#define MAX_WEIGHTS 200000
+#define MAX_WEIGHTS 200000 /* executions of a gap that are looked at one by one: a fraction of a second */
+#define MAX_RECORDED (1u << 19) /* gaps that are written one by one: 4 MiB */
 
 static double mean_ns(const struct skel_leaf_time *t, bool with_call)
 {
@@ -113,13 +114,26 @@ static uint32_t values_fill(const struct emit *e, const struct skel_node *leaf, 
 	return n;
 }
 
-/* Walk through the executions that the plan samples, as the runtime does. */
+/* Walk through the executions that the plan samples, as the runtime does, in its order. */
 struct sampling {
 	const struct around *around;
 	const struct skel_leaf_time *t;
 	const struct skel_leaf_rank *lr;
 	struct gap_values *v;
+	const float *record; /* of all executions; NULL: the values are v's */
+	double *ns;          /* the sampled ones of the record */
+	uint64_t n;
 };
+
+static double sampled_ns(struct sampling *w, uint64_t position)
+{
+	struct gap_part *p;
+
+	if (w->record != NULL)
+		return w->ns[w->n++] = w->record[position];
+	p = &w->v->part[skel_enters(w->t, position)];
+	return p->ns[data_stratum(position, w->t->n, p->n_stratum) * p->n_slot + p->visit++ % p->n_slot];
+}
 
 /* Weighted sum of the values over the executions that the plan samples, from loop `level` inwards. */
 static double sampled_sum(struct sampling *w, int level, uint64_t position, double weight)
@@ -129,12 +143,9 @@ static double sampled_sum(struct sampling *w, int level, uint64_t position, doub
 	double sum = 0;
 
 	if (level == a->n) {
-		struct gap_part *p = &w->v->part[skel_enters(w->t, position)];
-		uint64_t s = data_stratum(position, w->t->n, p->n_stratum) * p->n_slot;
-
 		if (w->lr->optional && position < w->lr->n_occ && skel_leaf_symbol(w->lr, position) == SKEL_NOTHING)
 			return 0;
-		return weight * p->ns[s + p->visit++ % p->n_slot];
+		return weight * sampled_ns(w, position);
 	}
 	c = skel_cut_at(&a->cut[level], a->loop[level], a->index[level], position);
 	for (uint64_t j = 0; j < c.run; j++)
@@ -143,90 +154,130 @@ static double sampled_sum(struct sampling *w, int level, uint64_t position, doub
 	return sum;
 }
 
-/* What the strata must be multiplied with for the sample to give the traced total. */
-static double correction(const struct emit *e, const struct skel_node *leaf, uint32_t rank,
-			 const struct skel_leaf_time *t, struct gap_values *v)
+/* Most executions that the plan samples; 0 if all run. */
+static double sampled_most(const struct around *a)
 {
-	struct around a;
-	struct sampling w = {&a, t, &leaf->by_rank[rank_set_index(&leaf->ranks, rank)], v};
-	double product = 1, sum;
+	double product = 1;
 	bool cut = false;
 
-	if (t->entry == NULL && v->part[0].n_stratum < 2 && v->part[0].n_slot < 2)
-		return 1;
-	loops_around(e, leaf, rank, &a);
-	for (int i = 0; i < a.n; i++) {
-		product *= (double)a.cut[i].run;
-		cut |= a.cut[i].run != a.cut[i].total;
+	for (int i = 0; i < a->n; i++) {
+		product *= (double)a->cut[i].run;
+		cut |= a->cut[i].run != a->cut[i].total;
 	}
-	if (!cut || product > MAX_WEIGHTS)
-		return 1;
-	sum = sampled_sum(&w, 0, 0, 1);
-	return sum > 0 ? fmin(fmax(t->gap_ns / sum, 0.5), 2) : 1;
+	return cut ? product : 0;
 }
 
-static bool is_cut(const struct emit *e, const struct skel_node *leaf, uint32_t rank)
+/* What the values must be multiplied with for the sample to give the traced total. */
+static double correction(const struct emit *e, const struct skel_node *leaf, uint32_t rank, struct sampling *w)
 {
 	struct around a;
+	double most, sum;
 
 	loops_around(e, leaf, rank, &a);
-	for (int i = 0; i < a.n; i++)
-		if (a.cut[i].run != a.cut[i].total)
-			return true;
-	return false;
+	most = sampled_most(&a);
+	if (most == 0 || most > MAX_WEIGHTS)
+		return 1;
+	w->around = &a;
+	sum = sampled_sum(w, 0, 0, 1);
+	return sum > 0 ? fmin(fmax(w->t->gap_ns / sum, 0.5), 2) : 1;
 }
 
-/* Write the gap of each execution, if all of them run and are known. Returns whether they were written. */
-static bool put_all(struct emit *e, uint32_t gap, const struct skel_node *leaf, uint32_t rank, uint32_t index, double call_ns)
+/* Gaps that are written if each one that runs is, on all ranks; 0: not all are known, or there are too many. */
+static uint64_t recorded_gaps(const struct emit *e, const struct skel_node *leaf)
 {
-	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][index];
-	const float *record = gap_record_of(&e->times->records, e->times, leaf->leaf_id, index);
-	double sum = 0, *ns;
+	double sum = 0;
+	uint32_t i = 0;
 
-	if (record == NULL || is_cut(e, leaf, rank))
-		return false;
-	ns = calloc(t->n, sizeof *ns);
-	if (ns == NULL)
-		return false;
-	for (uint64_t i = 0; i < t->n; i++)
-		sum += isnan(record[i]) ? 0 : record[i];
-	for (uint64_t i = 0; i < t->n; i++)
-		ns[i] = isnan(record[i]) || !(sum > 0) ? 0 : record[i] * (t->gap_ns / sum) + call_ns;
-	emit_data_gap(e->data, gap, rank,
-		      &(struct emit_gap_values){.n_occ = t->n, .mix = gap_mix(e, leaf), .n_stratum = (uint32_t)t->n, .n_slot = 1, .ns = ns});
-	free(ns);
-	return true;
+	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++) {
+		struct around a;
+		double most;
+
+		if (gap_record_of(&e->times->records, e->times, leaf->leaf_id, i) == NULL)
+			return 0;
+		loops_around(e, leaf, r, &a);
+		most = sampled_most(&a);
+		if (most > MAX_WEIGHTS)
+			return 0;
+		sum += most > 0 ? most : (double)e->times->leaf[leaf->leaf_id][i].n;
+	}
+	return sum <= MAX_RECORDED - (double)e->n_recorded ? (uint64_t)sum : 0;
 }
 
-/* Add the mean duration of the call to every value. */
-static void put_record(struct emit *e, uint32_t gap, const struct skel_node *leaf, uint32_t rank, uint32_t index,
-		       bool with_call)
+/* The gap of each execution that runs. */
+static void put_recorded(struct emit *e, uint32_t gap, const struct skel_node *leaf, uint32_t rank, double call_ns)
 {
+	uint32_t index = rank_set_index(&leaf->ranks, rank);
 	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][index];
-	double call = with_call && t->made > 0 ? t->dur_ns / (double)t->made : 0, factor;
-	struct gap_values v;
-	uint32_t n;
+	struct sampling w = {.t = t, .lr = &leaf->by_rank[index], .ns = calloc(t->n, sizeof *w.ns),
+			     .record = gap_record_of(&e->times->records, e->times, leaf->leaf_id, index)};
+	struct emit_gap_values v = {.n_occ = t->n, .mix = gap_mix(e, leaf), .n_stratum = 1, .n_slot = 1, .ns = w.ns};
+	double factor, sum = 0;
 
-	if (put_all(e, gap, leaf, rank, index, call))
+	if (w.ns == NULL) {
+		e->no_memory = true;
 		return;
+	}
+	factor = correction(e, leaf, rank, &w);
+	if (w.n > 0) {
+		for (uint64_t i = 0; i < w.n; i++)
+			w.ns[i] = w.ns[i] * factor + call_ns;
+		v.n_slot = (uint32_t)w.n;
+	} else {
+		for (uint64_t i = 0; i < t->n; i++)
+			sum += isnan(w.record[i]) ? 0 : w.record[i];
+		for (uint64_t i = 0; i < t->n; i++)
+			w.ns[i] = isnan(w.record[i]) || !(sum > 0) ? 0 : w.record[i] * (t->gap_ns / sum) + call_ns;
+		v.n_stratum = (uint32_t)t->n;
+	}
+	emit_data_gap(e->data, gap, rank, &v);
+	free(w.ns);
+}
+
+static void put_values(struct emit *e, uint32_t gap, const struct skel_node *leaf, uint32_t rank, double call_ns)
+{
+	uint32_t index = rank_set_index(&leaf->ranks, rank), n;
+	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][index];
+	struct gap_values v;
+	struct sampling w = {.t = t, .lr = &leaf->by_rank[index], .v = &v};
+	double factor = 1;
+
 	n = values_fill(e, leaf, index, &v);
-	factor = correction(e, leaf, rank, t, &v);
+	if (t->entry != NULL || v.part[0].n_stratum > 1 || v.part[0].n_slot > 1)
+		factor = correction(e, leaf, rank, &w);
 	for (uint32_t i = 0; i < n; i++)
-		v.ns[i] = v.ns[i] * factor + call;
+		v.ns[i] = v.ns[i] * factor + call_ns;
 	emit_data_gap(e->data, gap, rank,
 		      &(struct emit_gap_values){.n_occ = t->n, .mix = gap_mix(e, leaf), .period = t->entry != NULL ? t->period : 0,
 						.n_stratum = v.part[0].n_stratum, .n_slot = v.part[0].n_slot,
 						.entry_stratum = v.part[1].n_stratum, .entry_slot = v.part[1].n_slot, .ns = v.ns});
 }
 
+/* The gaps of all ranks, to each of which the mean duration of the call is added. */
+static void put_gaps(struct emit *e, uint32_t gap, const struct skel_node *leaf, bool with_call)
+{
+	uint64_t recorded = recorded_gaps(e, leaf);
+	uint32_t i = 0;
+
+	e->n_recorded += recorded;
+	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++) {
+		const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][i];
+		double call_ns = with_call && t->made > 0 ? t->dur_ns / (double)t->made : 0;
+
+		if (recorded > 0)
+			put_recorded(e, gap, leaf, r, call_ns);
+		else
+			put_values(e, gap, leaf, r, call_ns);
+	}
+}
+
 void lower_gap(struct emit *e, const struct skel_node *leaf, bool with_call)
 {
 	const struct skel_leaf_time *t = e->times->leaf[leaf->leaf_id];
-	uint32_t n = rank_set_count(&leaf->ranks), i = 0, gap;
+	uint32_t n = rank_set_count(&leaf->ranks), gap;
 	double least = INFINITY, most = 0, sum = 0;
 	bool strata = false, spread = false, entered = false;
 
-	for (i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		double m = mean_ns(&t[i], with_call);
 
 		least = fmin(least, m);
@@ -245,9 +296,7 @@ void lower_gap(struct emit *e, const struct skel_node *leaf, bool with_call)
 		return;
 	}
 	gap = emit_data_new_gap(e->data);
-	i = 0;
-	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++)
-		put_record(e, gap, leaf, r, i, with_call);
+	put_gaps(e, gap, leaf, with_call);
 	code_int(&e->body, gap);
 	code_do(&e->body, "skel_gap");
 	code_comment_beside(&e->body, "%.3g to %.3g us, by rank%s%s%s", least * 1e-3, most * 1e-3, strata ? " and time" : "",

@@ -7,7 +7,7 @@
 
 #include "skelgen/timing/times.h"
 
-#define GAPS_MOST   (1u << 19) /* of all ranks and calls: 4 MiB in the skeleton. An excerpt has no more calls. */
+#define GAPS_MOST   (1u << 23) /* of all ranks and calls: 32 MiB */
 #define LEAST_SHARE 1e-5       /* of a rank's time: as for quantiles */
 #define LEAST_NS    1000       /* mean gap: who waits for whom is not decided by gaps that are shorter than a message takes */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Gaps in the order of the run. The master of a skeleton takes answers in the recorded order. If a worker's long and short tasks
- * change places, the master waits for the wrong worker. Quantiles (gap_rank_order.h) keep no such order. So where a skeleton
- * runs all executions of a call, it has the gap of each.
+ * change places, the master waits for the wrong worker. Rare long gaps that all ranks have at the same executions delay no
+ * other rank. Quantiles (gap_rank_order.h) keep neither. So a skeleton has the gap of each execution that it runs, unless
+ * these are too many.
  */
 #ifndef PRECEDENT_SKELGEN_TIMING_GAP_RECORD_H
 #define PRECEDENT_SKELGEN_TIMING_GAP_RECORD_H

@@ -1,9 +1,9 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Measures the error of skeletons of irregular programs on the machine of their traces. Each kind of tests/programs/irregular.c is
-# traced once, and each application. Then runs and predictions alternate. Wants an idle machine.
-# The time of a program is that between MPI_Init and MPI_Finalize.
+# Measures the error of skeletons of irregular programs on the machine of their traces: the kinds of tests/programs/irregular.c, and
+# applications. In turn a program runs, is traced, and is predicted from this trace. Wants an idle machine.
+# The time of a program is that between MPI_Init and MPI_Finalize. Lines, data and the time to make a skeleton are the largest.
 # Usage: irregular.pl [--ranks N] [--pairs N] [--seconds S] [KIND...]
 use strict;
 use warnings;
@@ -13,6 +13,7 @@ use Bench qw(build top median spread);
 use File::Temp qw(tempdir);
 use Getopt::Long;
 use JSON::PP;
+use List::Util qw(max);
 use Programs qw(furnish);
 
 # Each kind with the number of steps that run for about ten seconds on two ranks.
@@ -38,30 +39,30 @@ sub plain {
 }
 
 $| = 1;
-printf "%-8s %9s %6s %9s %8s %7s %6s %6s %7s %8s %s\n", 'kind', 'run s', '+- %', 'told s', 'error %', 'inside', 'ran s', 'lines', 'data kB', 'build s', 'calls';
+printf "%-8s %8s %5s %8s %8s %8s %7s %6s %6s %7s %8s %s\n", 'kind', 'run s', '+- %', 'traced s', 'told s', 'error %', 'inside', 'ran s', 'lines', 'data kB', 'build s', 'calls';
 my @cases = ((map { [$_->[0], $program, $_->[0], int($_->[1] * $o{scale})] } @KINDS), map { [$_] } @APPLICATIONS);
 for my $case (grep { !%only || $only{$_->[0]} } @cases) {
 	push @$case, furnish("$dir/work-$case->[0]", $case->[0], $o{ranks}, 0) if @$case == 1;
 	my ($kind, @program) = @$case;
 	my ($trace, $skel) = ("$dir/$kind.ptrace", "$dir/$kind.skel");
 	chdir "$dir/work-$kind" or chdir $dir or die "$dir: $!\n";
-	silent($precedent, 'trace', '-q', '-o', $trace, '--', @RUN, @program) == 0 or die "$kind: no trace\n";
-	my @before = times;
-	silent($precedent, 'skeleton', $trace, '-o', $skel, '--seconds', $o{seconds}) == 0 or die "$kind: no skeleton\n";
-	my @after = times;
-	my (@truth, @told, @ran, $inside);
+	my (@truth, @told, @traced, $lines, $kb, $build_s);
 	for (1 .. $o{pairs}) {
 		push @truth, plain(@program);
-		my $p = decode_json(scalar `$precedent predict '$trace' --json --seconds $o{seconds}`);
-		push @told, $p;
-		push @ran, $p->{skeleton_s};
+		silent($precedent, 'trace', '-q', '-o', $trace, '--', @RUN, @program) == 0 or die "$kind: no trace\n";
+		my @before = times;
+		silent($precedent, 'skeleton', $trace, '-o', $skel, '--seconds', $o{seconds}) == 0 or die "$kind: no skeleton\n";
+		my @after = times;
+		push @told, decode_json(scalar `$precedent predict '$trace' --json --seconds $o{seconds}`);
+		$lines = max($lines // 0, scalar(() = slurp("$skel/skel.c") =~ /\n/g));
+		$kb = max($kb // 0, (-s "$skel/skel.c.data" // 0) / 1024);
+		$build_s = max($build_s // 0, $after[2] + $after[3] - $before[2] - $before[3]);
 	}
 	my $truth = median(@truth);
-	$inside = grep { $_->{lo_s} <= $truth && $truth <= $_->{hi_s} } @told;
-	my $told = median(map { $_->{predicted_s} } @told);
-	printf "%-8s %9.3f %6.1f %9.3f %+8.1f %5d/%d %6.2f %6d %7.0f %8.2f %d (%s)\n", $kind, $truth, 100 * spread(@truth), $told,
-		100 * ($told / $truth - 1), $inside, scalar @told, median(@ran), scalar(() = slurp("$skel/skel.c") =~ /\n/g),
-		(-s "$skel/skel.c.data" // 0) / 1024, $after[2] + $after[3] - $before[2] - $before[3], $told[0]{events},
+	my ($traced, $told, $ran) = map { my $what = $_; median(map { $_->{$what} } @told) } qw(traced_s predicted_s skeleton_s);
+	my $inside = grep { $_->{lo_s} <= $truth && $truth <= $_->{hi_s} } @told;
+	printf "%-8s %8.3f %5.1f %8.3f %8.3f %+8.1f %5d/%d %6.2f %6d %7.0f %8.2f %d (%s)\n", $kind, $truth, 100 * spread(@truth), $traced,
+		$told, 100 * ($told / $truth - 1), $inside, scalar @told, $ran, $lines, $kb, $build_s, $told[0]{events},
 		join ', ', map { sprintf '%+.0f', 100 * ($_->{predicted_s} / $truth - 1) } @told;
 }
 chdir '/';
