@@ -34,6 +34,7 @@ static int count(const struct trace_message *m, void *arg)
 	struct counts *k = arg;
 	struct under_way_channel *c = channel_at(k->u, m->channel);
 	size_t row = (size_t)m->channel * (k->places->n + 1);
+	uint32_t fn;
 
 	k->too_many = row + k->places->n + 1 > COUNTS_MOST;
 	if (k->too_many)
@@ -46,7 +47,8 @@ static int count(const struct trace_message *m, void *arg)
 	c->longest = m->bytes > c->longest ? m->bytes : c->longest;
 	c->shortest = m->bytes < c->shortest ? m->bytes : c->shortest;
 	c->room = m->room < c->room ? m->room : c->room;
-	c->fixed |= trace_get_rank(k->t, m->dst)->defs.sigs.sig[m->recv_sym].fn == FN_MPI_Sendrecv_replace;
+	fn = trace_get_rank(k->t, m->dst)->defs.sigs.sig[m->recv_sym].fn;
+	c->fixed |= fn == FN_MPI_Sendrecv_replace || fn == FN_MPI_Isendrecv_replace;
 	k->begun[row + cuts_segment(k->places, m->src, m->send_event)]++;
 	k->begun[row + cuts_segment(k->places, m->dst, m->recv_event)]--;
 	return 0;

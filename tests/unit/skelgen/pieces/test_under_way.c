@@ -187,6 +187,48 @@ static void test_second_tasks(void **arg)
 	assert_in_range(check(early(400, ROOM, EXACT, 1), 0.2), 40, UINT32_MAX);
 }
 
+/* The usual number under way if rank 1 receives messages of two lengths by this call, each into room for it alone. */
+static uint32_t lag_of(const char *fn)
+{
+	static const int64_t slot[] = {0};
+	struct syn *s = syn_create(2);
+	bool waits = fn[4] == 'I';
+	/* Rank 0 has sent one message more than rank 1 has received. */
+	uint64_t at[] = {2, 1, 3, waits ? 3 : 2};
+	const struct cuts places = {.n = 2, .n_ranks = 2, .at = at};
+	struct under_way u;
+	struct errbuf err;
+	struct trace *t;
+	uint32_t lag = 0;
+
+	syn_begin(s);
+	for (int64_t n = 1; n <= 2; n++) {
+		syn_call(s, 0, "MPI_Send", 30, SYN(.dst = 1, .tag = 1, .count = n));
+		syn_call(s, 1, fn, 31, SYN(.dst = TRACE_PROC_NULL, .src = 0, .tag = 1, .count = n, .req = 0));
+		if (waits)
+			syn_call(s, 1, "MPI_Wait", 32, SYN(.reqs = slot, .n_reqs = 1));
+	}
+	syn_end(s);
+	t = syn_open(s);
+	assert_int_equal(under_way_find(t, &places, &u, &err), 0);
+	for (uint32_t i = 0; i < u.n; i++)
+		lag += u.channel[i].lag;
+	under_way_free(&u);
+	trace_close(t);
+	syn_destroy(s);
+	return lag;
+}
+
+/* A buffer that is sent, too, cannot have more room. */
+static void test_replaced(void **arg)
+{
+	(void)arg;
+	assert_int_equal(lag_of("MPI_Sendrecv"), 1);
+	assert_int_equal(lag_of("MPI_Isendrecv"), 1);
+	assert_int_equal(lag_of("MPI_Sendrecv_replace"), 0);
+	assert_int_equal(lag_of("MPI_Isendrecv_replace"), 0);
+}
+
 static void test_scattered_messages(void **arg)
 {
 	uint32_t cuts = 0;
@@ -227,7 +269,7 @@ static void test_farm_is_short(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_second_tasks),
+		cmocka_unit_test(test_second_tasks), cmocka_unit_test(test_replaced),
 		cmocka_unit_test(test_scattered_messages),
 		cmocka_unit_test(test_farm_is_short),
 	};
