@@ -249,6 +249,22 @@ static int add_receive(struct input *in, uint32_t rank, const struct input_call 
 	return slot_set(&in->rank[rank], slot, in->rank[rank].last, made_by);
 }
 
+/* MPI_Isendrecv: both messages are under way in one slot. */
+static int add_both(struct input *in, uint32_t rank, const struct input_call *c, const struct msg_op *op, int64_t slot)
+{
+	struct input_rank *k = &in->rank[rank];
+	uint64_t sent;
+
+	if (add_send(in, rank, c, op, c->sym, slot, slot < 0) < 0)
+		return -1;
+	sent = op->send == MSG_NONE ? 0 : k->last;
+	if (!op->receives || add_receive(in, rank, c, op, c->sym, slot, slot < 0) < 0)
+		return op->receives ? -1 : 0;
+	if (sent && k->last > sent && slot_of(k, slot))
+		*slot_of(k, slot) = (struct input_slot){sent, c->sym, 1};
+	return 0;
+}
+
 /* ---- completion ---- */
 
 /* What a wildcard received. */
@@ -300,11 +316,15 @@ static int complete(struct input *in, uint32_t rank, const struct input_call *c,
 	bool sends_only = true;
 
 	for (uint32_t i = 0; i < op->n_done; i++) {
-		const struct pending *p = under_way(k, slot_of(k, op->done[i]), 0);
+		const struct input_slot *s = slot_of(k, op->done[i]);
 
-		receives += p && p->is_receive;
-		sends += p && p->is_send;
-		sends_only &= !p || p->is_send;
+		for (uint32_t j = 0; s && j <= s->more; j++) {
+			const struct pending *p = under_way(k, s, j);
+
+			receives += p && p->is_receive;
+			sends += p && p->is_send;
+			sends_only &= !p || p->is_send;
+		}
 	}
 	if (!sends_only && input_bursts_end(in, rank, c) < 0)
 		return -1;
@@ -454,12 +474,12 @@ static int on_message(struct input *in, uint32_t rank, const struct input_call *
 		      const struct input_sig *g)
 {
 	struct input_rank *k = &in->rank[rank];
+	const struct input_slot *s;
 	struct pending *p;
 
 	switch (op->action) {
-	case MSG_SEND: return add_send(in, rank, c, op, c->sym, g->request, g->request < 0);
-	case MSG_SENDRECV:
-		return add_send(in, rank, c, op, c->sym, -1, true) < 0 ? -1 : add_receive(in, rank, c, op, c->sym, -1, true);
+	case MSG_SEND:
+	case MSG_SENDRECV: return add_both(in, rank, c, op, g->request);
 	case MSG_RECV:
 	case MSG_MPROBE: return add_receive(in, rank, c, op, c->sym, -1, true);
 	case MSG_IRECV: return add_receive(in, rank, c, op, c->sym, g->request, false);
@@ -469,9 +489,10 @@ static int on_message(struct input *in, uint32_t rank, const struct input_call *
 	case MSG_DONE: return complete(in, rank, c, op);
 	case MSG_FREE:
 	case MSG_CANCEL:
-		p = under_way(k, slot_of(k, op->message), 0);
-		if (p)
-			p->done = true;
+		s = slot_of(k, op->message);
+		for (uint32_t i = 0; s && i <= s->more; i++)
+			if ((p = under_way(k, s, i)))
+				p->done = true;
 		return 0;
 	default: return 0;
 	}

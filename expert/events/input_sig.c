@@ -203,7 +203,7 @@ static void decode(struct input *in, uint32_t rank, uint32_t sym, struct input_s
 	s->function = engine_string(in->e, fn->name);
 	if (s->function == UINT32_MAX)
 		s->function = 0;
-	s->sends_and_receives = fn->cls == TC_SENDRECV;
+	s->sends_and_receives = fn->cls == TC_SENDRECV || !strncmp(fn->name, "MPI_Isendrecv", 13);
 	s->is_poll = is_poll(fn->name);
 	s->is_synchronous = strstr(fn->name, "ssend") || strstr(fn->name, "Ssend");
 	has_newwin = read_params(d, sym, s, &count, &datatype);

@@ -104,7 +104,7 @@ static void complete_request(struct ending *e, uint32_t rank, const struct msg_o
 	if (!q->active)
 		return;
 	q->active = false;
-	if (op->action == MSG_IRECV || op->action == MSG_RECV_INIT) {
+	if (op->receives) {
 		if (op->wild)
 			channel = msg_channel_of(&o->names, rank, op->comm,
 						 op->src == TRACE_ANY_SOURCE ? (done->asrc ? done->asrc[i] : TRACE_NULL) : op->src,

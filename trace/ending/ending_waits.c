@@ -132,7 +132,7 @@ static void match_rank(struct ending *e, uint32_t r)
 		struct ending_slot *q = &s->slot[e->rank[r].request[i]];
 		const struct msg_op *op = &s->op[q->symbol];
 
-		if (op->action == MSG_IRECV || op->action == MSG_RECV_INIT)
+		if (op->receives)
 			q->matched = op->src == TRACE_PROC_NULL ||
 				     take_message(o, r, op->comm, peer_of(e, r, op->comm, op->src), op->tag);
 	}
@@ -313,17 +313,17 @@ static void wait_for_request(struct ending *e, uint32_t r, uint32_t slot, bool s
 	uint32_t fn = d->sigs.sig[q->symbol].fn;
 	int64_t comm = sig_scalar(d, q->symbol, TK_COMM, TRACE_NULL);
 
-	if (op->action == MSG_SEND || op->action == MSG_SEND_INIT) {
-		if (sends && op->send != MSG_NONE && q->number > o->channel[op->send].received)
+	if (sends) {
+		if (op->send != MSG_NONE && q->number > o->channel[op->send].received)
 			wait_for_receive(
 			    e, r, comm, sig_scalar(d, q->symbol, TK_DST, TRACE_NULL),
 			    (struct ending_wait){.symbol = q->symbol,
 						 .tag = sig_scalar(d, q->symbol, TK_TAG, TRACE_NULL),
 						 .bytes = op->bytes});
-	} else if (op->action == MSG_IRECV || op->action == MSG_RECV_INIT) {
-		if (!q->matched && !sends)
+	} else if (op->receives) {
+		if (!q->matched)
 			wait_for_message(e, r, q->symbol, comm, op->src, op->tag);
-	} else if (!sends && ending_scope_of_symbol(d, q->symbol) != ENDING_NONE) {
+	} else if (ending_scope_of_symbol(d, q->symbol) != ENDING_NONE) {
 		wait_for_entry(e, r,
 			       &(struct entry){q->symbol, fn, ending_scope_of_symbol(d, q->symbol),
 					       sig_scalar(d, q->symbol, TK_ROOT, TRACE_NULL), q->number});
@@ -363,9 +363,14 @@ static void wait_for_requests(struct ending *e, uint32_t r)
 	k->any = is_any(k->call->fn) || k->call->requests < k->n_request;
 	for (uint32_t i = 0; i < k->n_request; i++)
 		wait_for_request(e, r, k->request[i], false);
-	for (uint32_t i = 0, none = !k->n_wait; i < k->n_request; i++)
-		if (none || k->any || s->op[s->slot[k->request[i]].symbol].bytes > EAGER_BYTES)
+	for (uint32_t i = 0, none = !k->n_wait; i < k->n_request; i++) {
+		const struct ending_slot *q = &s->slot[k->request[i]];
+		const struct msg_op *op = &s->op[q->symbol];
+
+		/* If one request is enough, MPI_Isendrecv has one wait as the others have. */
+		if (none || (k->any ? !op->receives || q->matched : op->bytes > EAGER_BYTES))
 			wait_for_request(e, r, k->request[i], true);
+	}
 	if (k->any && one_is_complete(e, r))
 		drop_waits(k);
 }

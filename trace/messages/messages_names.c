@@ -221,6 +221,7 @@ static void decode_receive(struct msg_names *n, uint32_t rank, const struct fiel
 {
 	int64_t src = f->src;
 
+	op->receives = true;
 	op->src = src;
 	op->tag = tag;
 	op->wild = src != TRACE_PROC_NULL && (src == TRACE_ANY_SOURCE || tag == TRACE_ANY_TAG);

@@ -38,6 +38,7 @@ enum msg_action {
  * MPI_COMM_WORLD). */
 struct msg_op {
 	uint8_t action;
+	bool receives;        /* the call receives, or posts a receive */
 	bool wild;            /* source or tag of the receive become known when it completes */
 	bool lost;            /* as wild, but the trace does not record source and tag */
 	uint32_t comm;        /* index in the rank's definitions */

@@ -88,6 +88,24 @@ static void test_sendrecv(void **state)
 	expect(s, "late send 400 1\n");
 }
 
+/* A call that waits for an MPI_Isendrecv waits for its message. Either half may be of MPI_PROC_NULL. */
+static void test_isendrecv(void **state)
+{
+	static const int64_t one[] = {0};
+	struct syn *s = begin(2);
+
+	(void)state;
+	call(s, 0, "MPI_Isendrecv", 10, 11, SYN(.dst = 1, .src = 1, .tag = 3, .count = 1, .req = 0));
+	call(s, 0, "MPI_Wait", 100, 520, SYN(.reqs = one, .n_reqs = 1));
+	call(s, 1, "MPI_Isendrecv_replace", 500, 501, SYN(.dst = 0, .src = 0, .tag = 3, .count = 1, .req = 0));
+	call(s, 1, "MPI_Wait", 510, 512, SYN(.reqs = one, .n_reqs = 1));
+	call(s, 0, "MPI_Isendrecv", 600, 601, SYN(.dst = TRACE_PROC_NULL, .src = 1, .tag = 3, .count = 1, .req = 0));
+	call(s, 0, "MPI_Wait", 610, 720, SYN(.reqs = one, .n_reqs = 1));
+	call(s, 1, "MPI_Isendrecv", 700, 701, SYN(.dst = 0, .src = TRACE_PROC_NULL, .tag = 3, .count = 1, .req = 0));
+	call(s, 1, "MPI_Wait", 710, 712, SYN(.reqs = one, .n_reqs = 1));
+	expect(s, "late send 490 2\n");
+}
+
 /* All ranks in a collective; rank r enters at enter[r], and returns at leave. */
 static void collective(struct syn *s, const char *fn, const uint64_t *enter, uint64_t leave, int64_t root)
 {
@@ -377,7 +395,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_late_send),	 cmocka_unit_test(test_late_send_nonblocking),
 	    cmocka_unit_test(test_persistent),	 cmocka_unit_test(test_late_receive),
-	    cmocka_unit_test(test_sendrecv),	 cmocka_unit_test(test_all_to_all),
+	    cmocka_unit_test(test_sendrecv), cmocka_unit_test(test_isendrecv),	 cmocka_unit_test(test_all_to_all),
 	    cmocka_unit_test(test_to_one),	 cmocka_unit_test(test_from_one),
 	    cmocka_unit_test(test_nonblocking_collective),
 	    cmocka_unit_test(test_communicators), cmocka_unit_test(test_window_creation),

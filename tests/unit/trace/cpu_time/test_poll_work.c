@@ -124,6 +124,24 @@ static void test_sends_that_wait(void **state)
 	unmake(&m);
 }
 
+/* MPI_Isendrecv is complete when its message has come. */
+static void test_isendrecv(void **state)
+{
+	struct syn *s = syn_create(2);
+	struct made m;
+
+	(void)state;
+	syn_begin(s);
+	for (uint32_t r = 0; r < 2; r++)
+		for (int i = 0; i < ROUNDS; i++) {
+			syn_call(s, r, "MPI_Isendrecv", 10, SYN(.dst = 1 - r, .src = 1 - r, .tag = 2, .count = 10, .req = SEND));
+			syn_call(s, r, "MPI_Test", 11, SYN(.reqs = send_slot, .n_reqs = 1, .poll_ns = POLLS_NS));
+		}
+	m = make(s);
+	assert_true(polled(&m) == 0);
+	unmake(&m);
+}
+
 /* A program that rarely has an unsuccessful test before its work, and a program that has none, have no such time. */
 static void test_hardly_any(void **state)
 {
@@ -172,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_both_kinds),
 		cmocka_unit_test(test_sends_that_wait),
+		cmocka_unit_test(test_isendrecv),
 		cmocka_unit_test(test_hardly_any),
 		cmocka_unit_test(test_share),
 	};

@@ -198,6 +198,48 @@ static void test_waitall_and_waitany(void **state)
 	}
 }
 
+/* A request of MPI_Isendrecv is complete when both messages have passed. Rank 1 sends alone, or receives alone. */
+static void isendrecv(bool sends, uint32_t wait, const char *want)
+{
+	struct syn *s = begin(3);
+
+	syn_call(s, 0, "MPI_Isendrecv", 4, SYN(.dst = 1, .src = 1, .tag = 3, .count = 1, .req = 0));
+	syn_call(s, 0, "MPI_Irecv", 5, SYN(.src = 2, .tag = 3, .count = 1, .req = 1));
+	waits_for(s, 0, wait, 2);
+	if (sends)
+		send(s, 1, 0, 3);
+	else
+		receive(s, 1, 0, 3);
+	finishes(s, 1);
+	send(s, 2, 0, 3);
+	finishes(s, 2);
+	expect(s, want);
+}
+
+static void test_isendrecv(void **state)
+{
+	(void)state;
+	isendrecv(true, FN_MPI_Waitall, "no-receive 0");
+	isendrecv(false, FN_MPI_Waitall, "no-message 0");
+	isendrecv(false, FN_MPI_Waitany, "in-call 0"); /* the other request is complete */
+}
+
+/* The message of an MPI_Isendrecv that is complete is there no more. */
+static void test_isendrecv_complete(void **state)
+{
+	struct syn *s = begin(2);
+	const int64_t slot = 0, from = 0, tag = 3;
+
+	(void)state;
+	send(s, 0, 1, 3);
+	receive(s, 0, 1, 3);
+	finishes(s, 0);
+	syn_call(s, 1, "MPI_Isendrecv", 4, SYN(.dst = 0, .src = TRACE_ANY_SOURCE, .tag = 3, .count = 1, .req = 0));
+	syn_call(s, 1, "MPI_Wait", 5, SYN(.reqs = &slot, .n_reqs = 1, .asrcs = &from, .atags = &tag));
+	ends_in(s, 1, FN_MPI_Recv, NONE, 0, 3);
+	expect(s, "no-message 1");
+}
+
 /* ---- collectives ---- */
 
 static void test_not_entered(void **state)
@@ -617,6 +659,8 @@ int main(void)
 		cmocka_unit_test(test_any_source),
 		cmocka_unit_test(test_any_source_with_a_way_out),
 		cmocka_unit_test(test_waitall_and_waitany),
+		cmocka_unit_test(test_isendrecv),
+		cmocka_unit_test(test_isendrecv_complete),
 		cmocka_unit_test(test_not_entered),
 		cmocka_unit_test(test_other_collective),
 		cmocka_unit_test(test_other_root_long_ago),
