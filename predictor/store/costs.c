@@ -44,8 +44,8 @@ int store_cost_probes(struct store *s, double *node_s, struct errbuf *err)
 
 /*
  * Columns as in struct store_cost. A run counts as limited when its limit was below the user's own in the end. A run that was
- * planned with less counts, too, with its run time if that was longer, and at most with the user's limit. Numbers from
- * DURATION_UNSET on are none.
+ * planned with less counts, too, with its run time if that was longer, and at most with the user's limit. If its limit was
+ * changed, too, the limit in the end counts. Numbers from DURATION_UNSET on are none.
  */
 static const char costs_sql[] =
 	"SELECT uid, partition, sum(probes), sum(probe_s), sum(jobs), sum(used), sum(limited), sum(asked), sum(freed) FROM ("
@@ -57,7 +57,7 @@ static const char costs_sql[] =
 	"SELECT *, set_s IS NOT NULL AND user_limit_min < ?3 AS less FROM ("
 	"SELECT uid, partition, nodes, elapsed_s, user_limit_min,"
 	" CASE WHEN limit_min > 0 AND limit_min < user_limit_min THEN limit_min * 60.0"
-	" WHEN plan_min > 0 THEN min(max(plan_min * 60.0, elapsed_s), user_limit_min * 60.0) END AS set_s FROM runs%s"
+	" WHEN limit_min = ?3 AND plan_min > 0 THEN min(max(plan_min * 60.0, elapsed_s), user_limit_min * 60.0) END AS set_s FROM runs%s"
 	" WHERE submit_time >= ?2%s AND start_time > 0 AND end_time > 0 AND end_state NOT IN ('', 'UNKNOWN')))"
 	" GROUP BY uid, partition) GROUP BY uid, partition ORDER BY uid, partition";
 

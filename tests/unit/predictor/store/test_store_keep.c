@@ -231,12 +231,12 @@ static void run_put(struct store *s, uint32_t job, uint32_t uid, const char *par
 	ok(store_run_put(s, &r, &err));
 }
 
-/* It kept its limit of an hour. */
-static void planned_put(struct store *s, uint32_t job, uint32_t plan_min, double took)
+/* It asked for an hour. limit_min: DURATION_UNSET: it kept its limit. */
+static void planned_put(struct store *s, uint32_t job, uint32_t limit_min, uint32_t plan_min, double took)
 {
 	struct store_run r;
 
-	run_put(s, job, 1000, "fast", 60, DURATION_UNSET, took);
+	run_put(s, job, 1000, "fast", 60, limit_min, took);
 	assert_int_equal(store_run_get(s, job, &r, &err), 1);
 	assert_int_equal(r.plan_min, 0);
 	r.plan_min = plan_min;
@@ -248,7 +248,7 @@ static void planned_put(struct store *s, uint32_t job, uint32_t plan_min, double
 static void test_costs(void **state)
 {
 	struct store *s = must_open(STORE_WRITE);
-	struct store_run open = {.jobid = 9, .submit_time = NOW, .uid = 1000, .partition = "fast", .user_limit_min = 60,
+	struct store_run open = {.jobid = 10, .submit_time = NOW, .uid = 1000, .partition = "fast", .user_limit_min = 60,
 				 .limit_min = 5, .nodes = 2, .start_time = NOW};
 
 	(void)state;
@@ -264,16 +264,17 @@ static void test_costs(void **state)
 	run_put(s, 4, 1000, "fast", 60, DURATION_UNSET, 300);	   /* not set */
 	run_put(s, 5, 1000, "fast", DURATION_UNLIMITED, 10, 300);
 	ok(store_run_put(s, &open, &err)); /* not yet at its end */
-	planned_put(s, 6, 10, 300);  /* frees 50 minutes, too */
-	planned_put(s, 7, 10, 1200); /* ran for twenty, and frees 40 */
-	planned_put(s, 8, 10, 3630); /* ran up to its own limit, and frees none */
+	planned_put(s, 6, DURATION_UNSET, 10, 300);  /* frees 50 minutes, too */
+	planned_put(s, 7, DURATION_UNSET, 10, 1200); /* ran for twenty, and frees 40 */
+	planned_put(s, 8, DURATION_UNSET, 10, 3630); /* ran up to its own limit, and frees none */
+	planned_put(s, 9, 60, 10, 300);		     /* backfill lowered its limit, and precedentd restored it */
 	costs(s, STORE_ALL_USERS, 0);
 	assert_int_equal(n_cost, 3);
 	assert_int_equal(cost[0].uid, 1000);
 	assert_string_equal(cost[0].partition, "fast");
-	assert_int_equal(cost[0].jobs, 8);
+	assert_int_equal(cost[0].jobs, 9);
 	assert_int_equal(cost[0].limited, 4);
-	assert_true(cost[0].used_node_s == 6 * 900 + 3 * (1200 + 3630));
+	assert_true(cost[0].used_node_s == 7 * 900 + 3 * (1200 + 3630));
 	assert_true(cost[0].asked_node_s == 4 * 3 * 3600 && cost[0].freed_node_s == 3 * (3000 + 3000 + 2400));
 	assert_true(cost[0].probes == 0 && cost[0].probe_node_s == 0);
 	assert_string_equal(cost[1].partition, "slow");
