@@ -77,37 +77,15 @@ static json_t *ask_jobs(long max, bool all)
 	return answer;
 }
 
-/* The job id of a task, which Slurm gives each task when it starts. Returns 0, or -1 after a message. */
-static int task_find(struct args *a)
-{
-	json_t *answer = ask_jobs(JOBS_PAGE, true), *run;
-	size_t i;
-
-	if (!answer)
-		return -1;
-	json_array_foreach(json_object_get(answer, "jobs"), i, run)
-	{
-		if ((long)jnum(run, "array_job") != a->job || (long)jnum(run, "array_task") != a->task || jnum(run, "start") <= 0)
-			continue;
-		a->job = (long)jnum(run, "job");
-		json_decref(answer);
-		return 0;
-	}
-	json_decref(answer);
-	cli_fail("job %ld_%ld has not started, is not among the last %d jobs, or is not yours; ask for %ld", a->job, a->task, JOBS_PAGE,
-		 a->job);
-	return -1;
-}
-
 /* Ask `verb` for one job. */
-static json_t *ask_job(const char *verb, struct args *a)
+static json_t *ask_job(const char *verb, const struct args *a)
 {
 	json_t *request, *answer;
 
-	if (a->task >= 0 && task_find(a) < 0)
-		return NULL;
 	request = query_request(verb);
-	json_object_set_new(request, "job", json_integer(a->job));
+	json_object_set_new(request, a->task < 0 ? "job" : "array_job", json_integer(a->job));
+	if (a->task >= 0)
+		json_object_set_new(request, "array_task", json_integer(a->task));
 	answer = query_ask(request);
 	json_decref(request);
 	return answer;
@@ -316,7 +294,7 @@ static int change(const struct verb *v, int argc, char **argv, const char *done)
 		rc = printf("tracing goes on; %.0f program%s had been kept from it\n", jnum(answer, "programs"),
 			    jnum(answer, "programs") == 1 ? "" : "s") < 0;
 	else
-		rc = printf("job %ld (%s): %s\n", a.job, jstr(answer, "name"), done) < 0;
+		rc = printf("job %.0f (%s): %s\n", jnum(answer, "job"), jstr(answer, "name"), done) < 0;
 	json_decref(answer);
 	return rc;
 }

@@ -2,7 +2,8 @@
 /*
  * Answers to the commands, see answer.h.
  *   jobs      {"max": n, "all": bool}                 {"jobs": [run...]}
- *   show      {"job": id}                             {"job": run, "program": ..., "estimates": [...], "probes": [...],
+ *   show      {"job": id}, or {"array_job": id, "array_task": index} of a task; also retrace and forget
+ *                                                     {"job": run, "program": ..., "estimates": [...], "probes": [...],
  *                                                      "traces": [...], "history": [run...], "rules": {...},
  *                                                      "past_errors": {...}, "baselines": {...}, "now": time}
  *   accuracy  {"days": n, "mine": bool, "points": n}  {"all": row, "candidates": [row...], "families": [...], "users": [...]}
@@ -194,19 +195,23 @@ static json_t *answer_jobs(const struct answer_env *env, json_t *request, struct
 /* The run that the request names, if the asking user may see it. 0, or -1 with the reason. */
 static int run_of_request(const struct answer_env *env, json_t *request, struct store_run *r, struct errbuf *errp)
 {
-	json_int_t job = json_integer_value(json_object_get(request, "job"));
-	char only[256];
+	const json_t *index = json_object_get(request, "array_task");
+	json_int_t job = json_integer_value(json_object_get(request, index ? "array_job" : "job")), task = json_integer_value(index);
+	char only[256], waits[64] = "";
 	int rc;
 
-	if (job <= 0 || job > UINT32_MAX)
+	if (job <= 0 || job > UINT32_MAX || task < 0 || task > UINT32_MAX || (index && !json_is_integer(index)))
 		return err_set(errp, "no job was named");
-	rc = store_run_get(env->store, (uint32_t)job, r, errp);
+	rc = index ? store_run_get_task(env->store, (uint32_t)job, (uint32_t)task, r, errp)
+		   : store_run_get(env->store, (uint32_t)job, r, errp);
 	if (rc < 0)
 		return -1;
 	if (rc && (env->admin || r->uid == env->uid))
 		return 0;
 	only_text(env->conf, only, sizeof(only));
-	return err_set(errp, "job %u is not known to Precedent%s%s%s", (unsigned)job, env->admin ? "" : ", or not yours",
+	if (index)
+		snprintf(waits, sizeof(waits), ": index %u has not started, or the job", (unsigned)task);
+	return err_set(errp, "job %u%s is not known to Precedent%s%s%s", (unsigned)job, waits, env->admin ? "" : ", or not yours",
 		       *only ? "; it looks at jobs of these only: " : "", only);
 }
 

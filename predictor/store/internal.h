@@ -69,6 +69,7 @@ enum store_query {
 	Q_RUN_ADD,
 	Q_RUN_GET,
 	Q_RUN_GET_LAST,
+	Q_RUN_TASK,
 	Q_RUN_KEY,
 	Q_RUN_PAST,
 	Q_ACCURACY,

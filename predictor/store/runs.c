@@ -129,6 +129,23 @@ int store_run_get(struct store *s, uint32_t jobid, struct store_run *r, struct e
 	return finish_get(s, st, r, err);
 }
 
+int store_run_get_task(struct store *s, uint32_t array_job, uint32_t task, struct store_run *r, struct errbuf *err)
+{
+	sqlite3_stmt *st = store_stmt(s, Q_RUN_TASK, err);
+	uint32_t jobid = 0;
+	int rv;
+
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, array_job);
+	sqlite3_bind_int64(st, 2, task);
+	rv = store_step(s, st, "cannot find a task", err);
+	if (rv == 1)
+		jobid = (uint32_t)sqlite3_column_int64(st, 0);
+	sqlite3_reset(st);
+	return rv == 1 ? store_run_get(s, jobid, r, err) : rv;
+}
+
 int store_run_of(struct store *s, const struct store_run_id *id, struct store_run *r, struct errbuf *err)
 {
 	sqlite3_stmt *st = store_stmt(s, Q_RUN_GET, err);

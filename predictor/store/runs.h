@@ -44,6 +44,8 @@ int store_run_put(struct store *s, const struct store_run *r, struct errbuf *err
 int store_run_add(struct store *s, const struct store_run *r, struct errbuf *err);
 /* The latest run of that job id: 1 found, 0 none. */
 int store_run_get(struct store *s, uint32_t jobid, struct store_run *r, struct errbuf *err);
+/* The latest run of a task of an array that has started: 1 found, 0 none. */
+int store_run_get_task(struct store *s, uint32_t array_job, uint32_t task, struct store_run *r, struct errbuf *err);
 /* A run by name. */
 struct store_run_id {
 	uint32_t jobid;

@@ -108,6 +108,9 @@ static const char *const queries[Q_N] = {
     [Q_RUN_ADD] = "INSERT OR IGNORE INTO runs VALUES(" RUN_VALUES ")",
     [Q_RUN_GET] = "SELECT * FROM runs WHERE jobid = ?1 AND submit_time = ?2",
     [Q_RUN_GET_LAST] = "SELECT * FROM runs WHERE jobid = ?1 ORDER BY submit_time DESC LIMIT 1",
+    /* An array has the job id of its last task. Its tasks have its submit time until they are queued again. */
+    [Q_RUN_TASK] = "SELECT jobid FROM runs WHERE submit_time IN (SELECT submit_time FROM runs WHERE jobid = ?1)"
+		   " AND array_job = ?1 AND array_task = ?2 AND start_time > 0 ORDER BY submit_time DESC LIMIT 1",
     /* However many tasks an array has, few rows are read: they have one submit time, unless they are queued again. */
     [Q_RUN_KEY] = "SELECT EXISTS(SELECT 1 FROM runs WHERE key = ?1 AND submit_time < ?2 AND NOT (?3 AND array_job = ?3))"
 		  " OR EXISTS(SELECT 1 FROM runs WHERE key = ?1 AND submit_time > ?2 AND NOT (?3 AND array_job = ?3)),"

@@ -55,6 +55,51 @@ static void test_others_jobs_do_not_exist(void **state)
 	assert_int_equal(p.state, PROGRAM_READY);
 }
 
+static void task_put(uint32_t job, uint32_t task, int64_t submit, int64_t start)
+{
+	struct store_run r = {.jobid = job, .submit_time = submit, .uid = 1000, .key = KEY_A, .user_limit_min = 60, .start_time = start,
+			      .array_job = 90, .array_task = task};
+	struct errbuf e;
+
+	assert_int_equal(store_run_put(store, &r, &e), 0);
+}
+
+/* A task that has started is found by its index, however many jobs came after it. The last task has the array's job id. */
+static void test_tasks(void **state)
+{
+	static const struct {
+		uint32_t task;
+		json_int_t job, start;
+	} known[] = {{0, 91, NOW + 1}, {1, 93, NOW + 20}, {2, 90, NOW + 6}};
+	char request[128];
+	const json_t *job;
+	json_t *reply;
+
+	(void)state;
+	task_put(91, 0, NOW, NOW + 1);
+	task_put(93, 1, NOW, NOW + 5);
+	task_put(93, 1, NOW + 9, NOW + 20); /* was queued again */
+	task_put(90, 2, NOW, NOW + 6);
+	for (uint32_t i = 1000; i < 1600; i++)
+		run_put(i, 1000, KEY_A, 0, 1);
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(request, sizeof(request), "{\"precedent\": 1, \"verb\": \"show\", \"array_job\": 90, \"array_task\": %u}",
+			 known[i].task);
+		reply = ask(1000, false, request);
+		job = json_object_get(reply, "job");
+		assert_int_equal(json_integer_value(json_object_get(job, "job")), known[i].job);
+		assert_int_equal(json_integer_value(json_object_get(job, "start")), known[i].start);
+		json_decref(reply);
+		assert_error(3000, false, request, "index");
+	}
+	assert_error(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"array_job\": 90, \"array_task\": 3}",
+		     "job 90: index 3 has not started, or the job is not known to Precedent, or not yours");
+	assert_error(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 90, \"array_task\": 1}", "no job was named");
+	assert_error(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"array_job\": 90, \"array_task\": \"1\"}", "no job was named");
+	task_put(90, 0, NOW, 0); /* as long as tasks wait */
+	assert_error(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"array_job\": 90, \"array_task\": 2}", "has not started");
+}
+
 static void test_show(void **state)
 {
 	json_t *reply = ask(1000, false, "{\"precedent\": 1, \"verb\": \"show\", \"job\": 1}"), *job;
@@ -519,7 +564,7 @@ static void test_cost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_nonsense), T(test_jobs_are_ones_own), T(test_others_jobs_do_not_exist), T(test_show),
+		T(test_nonsense), T(test_jobs_are_ones_own), T(test_others_jobs_do_not_exist), T(test_show), T(test_tasks),
 		T(test_evidence), T(test_relations), T(test_models), T(test_accuracy), T(test_show_trial),
 		T(test_show_quota), T(test_busy_lists), T(test_busy_in_turns), T(test_site), T(test_ping),
 		T(test_present), T(test_text), T(test_cost), T(test_probe_of_earlier_version),
