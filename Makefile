@@ -107,8 +107,8 @@ UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
 # The recorder without MPI, for tests that play calls into it.
 RECORDER_SRC := $(addprefix spank/tracer/,record.c jumped.c pages.c spill.c quiet.c site.c caller.c skew.c cost.c ends.c patience.c \
                patient_writer.c)
-# Options of verbs, the account of endings and the events of a rank, for their tests.
-OPTIONS_SRC := $(addprefix cli/ui/,options.c util.c term.c ending_text.c symbolize.c) cli/trace/info_events.c
+# Options of verbs, the account of endings, the queue and the events of a rank, for their tests.
+UNIT_CLI_SRC := $(wildcard cli/jobs/*.c cli/ui/*.c) cli/trace/own_rules.c cli/trace/info_events.c
 UNIT_HELP := $(wildcard tests/unit/*.c)
 BENCH_SRC := $(wildcard tests/bench/bench_*.c tests/bench/make_*.c)
 # The simulation of backfill, a program of several files.
@@ -286,7 +286,7 @@ $(B)/precedent-replay-mpich: $(patsubst %.c,$(B)/obj/skel-mpich/%.o,$(REPLAY_SRC
 	$(Q)$(MPICC_mpich) $(LDHARD) -o $@ $^ -lm
 
 # ---- tests ----
-$(B)/tests/unit/libhelp.a: $(call obj,$(UNIT_HELP) $(RECORDER_SRC) $(OPTIONS_SRC) $(BACKFILL_SRC) $(MODEL_EXP_SRC))
+$(B)/tests/unit/libhelp.a: $(call obj,$(UNIT_HELP) $(RECORDER_SRC) $(UNIT_CLI_SRC) $(BACKFILL_SRC) $(MODEL_EXP_SRC))
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)ar rcs $@ $^

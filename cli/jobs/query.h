@@ -4,6 +4,7 @@
 #define PRECEDENT_CLI_QUERY_H
 
 #include <jansson.h>
+#include <time.h>
 
 /* An empty request of that verb. */
 json_t *query_request(const char *verb);
@@ -13,5 +14,11 @@ json_t *query_ask(json_t *request);
 json_t *query_load(const char *path, const char *verb, const char *member);
 /* The answer for machines; returns the exit code. */
 int query_print_json(json_t *answer);
+
+/*
+ * Adds to a job of squeue what is expected of it: takes, limit_end, end, end_lo and end_hi. run: what precedentd tells of it, or
+ * NULL. No end is later than the limit's. A job that waits cannot begin before now.
+ */
+void queue_expect(json_t *job, const json_t *run, time_t now);
 
 #endif

@@ -130,8 +130,14 @@ static json_t *expected_of(const json_t *run, const json_t *job)
 	return runs && strcmp(jstr(predicted, "candidate"), jstr(run, "candidate")) != 0 ? NULL : predicted;
 }
 
-/* Adds takes, end, end_lo and end_hi. No end is later than the limit's. A job that waits cannot begin before now. */
-static void expect(json_t *job, const json_t *run, time_t now)
+/* The limit that Precedent has set, below the user's. precedentd raises it in time. */
+static bool limit_is_ours(const json_t *limit, const json_t *asked, const json_t *run)
+{
+	return json_is_integer(asked) && json_is_integer(limit) && json_integer_value(asked) > json_integer_value(limit) &&
+	       json_equal(limit, json_object_get(run, "limit_min"));
+}
+
+void queue_expect(json_t *job, const json_t *run, time_t now)
 {
 	json_t *e = expected_of(run, job), *limit = json_object_get(job, "limit_min"), *asked = json_object_get(run, "user_limit_min");
 	double start = jnum(job, "start"), limit_s = json_is_integer(limit) ? 60 * json_number_value(limit) : 0;
@@ -142,8 +148,8 @@ static void expect(json_t *job, const json_t *run, time_t now)
 		start = (double)now;
 		json_object_set_new(job, "start", json_integer(now));
 	}
-	if (json_is_integer(asked) && json_is_integer(limit) && json_integer_value(asked) > json_integer_value(limit)) {
-		json_object_set(job, "limit_min", asked); /* a limit of ours below it is raised in time */
+	if (limit_is_ours(limit, asked, run)) {
+		json_object_set(job, "limit_min", asked);
 		limit_s = 60 * json_number_value(asked);
 	}
 	if (start > 0 && limit_s > 0)
@@ -175,7 +181,7 @@ static json_t *queue_ask(const struct args *a)
 		json_decref(queue);
 		return NULL;
 	}
-	json_array_foreach(queue, i, job) expect(job, told_of(told, job), now);
+	json_array_foreach(queue, i, job) queue_expect(job, told_of(told, job), now);
 	answer = json_pack("{s:I, s:o}", "now", (json_int_t)now, "queue", queue);
 	json_decref(told);
 	return answer;
@@ -262,7 +268,8 @@ static const struct verb_option queue_options[] = {
 const struct verb verb_queue = {
 	"queue", "", "your jobs in the queue: when they begin and end",
 	.forms = {"[--all] [--json | --from FILE]"},
-	.text = "Your jobs that wait or run. LIMIT: the limit that you asked for. TAKES: the estimate, or how long similar runs took. "
+	.text = "Your jobs that wait or run. LIMIT: the limit that you asked for, or have set since. TAKES: the estimate, or how long "
+		"similar runs took. "
 		"START: when the job began, or when Slurm expects it to begin. END: the expected end, with its interval. 'by 16:51': "
 		"there is no estimate, its limit ends then. 'late, by 16:51': it has run longer than the upper bound.",
 	.examples = {"", "--json"},
