@@ -63,16 +63,25 @@ static void kind_text(const char *kind, double runs, char *out, size_t size)
 		snprintf(out, size, "%.40s", kind);
 }
 
+/* Was the job submitted before the traced run, an earlier one, had ended? */
+static bool came_too_early(const json_t *job, const json_t *program)
+{
+	const json_t *ended = json_object_get(program, "source_ended");
+
+	return ended && jnum(program, "source_job") < jnum(job, "job") &&
+	       (json_integer_value(ended) <= 0 || jnum(job, "submit") < json_number_value(ended));
+}
+
 static void explain_headline(const json_t *job, const json_t *program)
 {
 	const json_t *pred = json_object_get(job, "predicted");
-	char mean[DURATION_TEXT_MAX], lo[DURATION_TEXT_MAX], hi[DURATION_TEXT_MAX], kind[128];
+	char mean[DURATION_TEXT_MAX], lo[DURATION_TEXT_MAX], hi[DURATION_TEXT_MAX], kind[128], id[JOB_TEXT_MAX];
 
+	job_text(job, id);
 	if (pred)
-		printf("Job %.0f (%s) was predicted to run %s on %s, between %s and %s", jnum(job, "job"),
-		       jstr(job, "name"), duration_format(mean, sizeof(mean), jnum(pred, "seconds")),
-		       jstr(pred, "candidate"), duration_format(lo, sizeof(lo), jnum(pred, "lo_s")),
-		       duration_format(hi, sizeof(hi), jnum(pred, "hi_s")));
+		printf("Job %s (%s) was predicted to run %s on %s, between %s and %s", id, jstr(job, "name"),
+		       duration_format(mean, sizeof(mean), jnum(pred, "seconds")), jstr(pred, "candidate"),
+		       duration_format(lo, sizeof(lo), jnum(pred, "lo_s")), duration_format(hi, sizeof(hi), jnum(pred, "hi_s")));
 	if (pred && *jstr(pred, "kind")) {
 		kind_text(jstr(pred, "kind"), 0, kind, sizeof(kind));
 		printf(",\nfrom %s", kind);
@@ -80,10 +89,13 @@ static void explain_headline(const json_t *job, const json_t *program)
 	if (pred)
 		puts(".");
 	else if (!strcmp(jstr(job, "act"), "trace"))
-		printf("Job %.0f (%s) was the first run of this job: it %s, nothing was predicted for it.\n", jnum(job, "job"),
-		       jstr(job, "name"), run_left_no_trace(job, program) ? "left no trace" : "was traced");
+		printf("Job %s (%s) was the first run of this job: it %s, nothing was predicted for it.\n", id, jstr(job, "name"),
+		       run_left_no_trace(job, program) ? "left no trace" : "was traced");
+	else if (came_too_early(job, program))
+		printf("Nothing was predicted for job %s (%s):\nthe first run, job %.0f, had not ended when this job was submitted.\n", id,
+		       jstr(job, "name"), jnum(program, "source_job"));
 	else
-		printf("Nothing was predicted for job %.0f (%s).\n", jnum(job, "job"), jstr(job, "name"));
+		printf("Nothing was predicted for job %s (%s).\n", id, jstr(job, "name"));
 }
 
 /* Tasks of the same array have ended since it was submitted, or its probes have. */
@@ -271,7 +283,7 @@ static void explain_partial(const json_t *probe)
 	char span[32];
 
 	if (s > 0)
-		printf("           The program itself, run for some iterations there, stands for %s.\n",
+		printf("           By some iterations of the program itself, it takes %s there.\n",
 		       span_text(s, span, sizeof(span)));
 	else if (*why)
 		printf("           The program itself was not run there: %.300s.\n", why);
@@ -294,7 +306,7 @@ static void explain_skeletons(const json_t *answer, const char *source)
 		if (!strcmp(jstr(p, "state"), "done") && *none)
 			printf("%s none on %s: %s", label, jstr(p, "candidate"), none);
 		else if (!strcmp(jstr(p, "state"), "done") && s > 0)
-			printf("%s on %s it stands for %s", label, jstr(p, "candidate"), span_text(s, span, sizeof(span)));
+			printf("%s by its run on %s, the whole program takes %s there", label, jstr(p, "candidate"), span_text(s, span, sizeof(span)));
 		else
 			printf("%s on %s %s%s%s", label, jstr(p, "candidate"), jstr(p, "state"),
 			       *jstr(p, "reason") ? ": " : "", jstr(p, "reason"));

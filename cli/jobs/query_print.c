@@ -40,6 +40,15 @@ void interval_text(const json_t *o, char *out, size_t size)
 		 duration_format(lo, sizeof(lo), jnum(o, "lo_s")), duration_format(hi, sizeof(hi), jnum(o, "hi_s")));
 }
 
+const char *job_text(const json_t *run, char out[JOB_TEXT_MAX])
+{
+	if (jnum(run, "array_job") > 0 && jnum(run, "start") > 0)
+		snprintf(out, JOB_TEXT_MAX, "%u_%u", (unsigned)jnum(run, "array_job"), (unsigned)jnum(run, "array_task"));
+	else
+		snprintf(out, JOB_TEXT_MAX, "%u", (unsigned)jnum(run, "job"));
+	return out;
+}
+
 const char *time_text(double when, char *out, size_t size)
 {
 	time_t t = (time_t)when;
@@ -97,12 +106,12 @@ static void show_beside(const json_t *b)
 
 static void show_job(const json_t *job, const json_t *beside)
 {
-	char asked[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX], a[32], b[32], c[32], text[128];
+	char asked[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX], a[32], b[32], c[32], text[128], name[JOB_TEXT_MAX];
 	const json_t *pred = json_object_get(job, "predicted");
 
 	minutes_text(json_object_get(job, "user_limit_min"), asked, sizeof(asked));
 	minutes_text(json_object_get(job, "limit_min"), limit, sizeof(limit));
-	printf("Job         %.0f  %s  (uid %.0f)\n", jnum(job, "job"), jstr(job, "name"), jnum(job, "uid"));
+	printf("Job         %s  %s  (uid %.0f)\n", job_text(job, name), jstr(job, "name"), jnum(job, "uid"));
 	printf("  key       %s\n  family    %s\n", jstr(job, "key"), jstr(job, "family"));
 	printf("  what      %s, mode %s\n", jstr(job, "act"), jstr(job, "mode"));
 	printf("  where     %s%s%s%s, %.0f nodes, %.0f tasks\n", jstr(job, "partition"),

@@ -15,6 +15,9 @@ double jnum(const json_t *o, const char *name);
 void minutes_text(const json_t *v, char *out, size_t size);
 /* "00:03:12 (00:03:05-00:03:20)" of an object with seconds, lo_s, hi_s. */
 void interval_text(const json_t *o, char *out, size_t size);
+#define JOB_TEXT_MAX 24 /* two numbers of 32 bits */
+/* The job as squeue names it. A task has an index when it has started. Returns out. */
+const char *job_text(const json_t *run, char out[JOB_TEXT_MAX]);
 /* A point in time, local; "-" for none. Returns out. */
 const char *time_text(double when, char *out, size_t size);
 /* "12.3 s", from ten minutes on "00:12:34". Returns out. */

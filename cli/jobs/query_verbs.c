@@ -112,22 +112,10 @@ static void jobs_help_line(json_t *run, char *out, size_t size)
 		snprintf(out, size, "none");
 }
 
-#define JOB_TEXT 24 /* two numbers of 32 bits */
-
-/* The job as squeue names it. A task has an index when it has started. */
-static const char *job_text(const json_t *run, char out[JOB_TEXT])
-{
-	if (jnum(run, "array_job") > 0 && jnum(run, "start") > 0)
-		snprintf(out, JOB_TEXT, "%u_%u", (unsigned)jnum(run, "array_job"), (unsigned)jnum(run, "array_task"));
-	else
-		snprintf(out, JOB_TEXT, "%u", (unsigned)jnum(run, "job"));
-	return out;
-}
-
 static int job_width(const json_t *jobs)
 {
 	int width = 7; /* a job id of a cluster that is some years old */
-	char text[JOB_TEXT];
+	char text[JOB_TEXT_MAX];
 	const json_t *run;
 	size_t i;
 
@@ -143,7 +131,7 @@ static int job_width(const json_t *jobs)
 static void jobs_row(json_t *run, int width)
 {
 	json_t *pred = json_object_get(run, "predicted"), *present = json_object_get(run, "present");
-	char asked[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX], actual[DURATION_TEXT_MAX], what[128], error[32] = "-", job[JOB_TEXT];
+	char asked[DURATION_TEXT_MAX], limit[DURATION_TEXT_MAX], actual[DURATION_TEXT_MAX], what[128], error[32] = "-", job[JOB_TEXT_MAX];
 	double elapsed = jnum(run, "elapsed_s"), p = jnum(pred, "seconds");
 	bool done = jstr(run, "state")[0];
 

@@ -68,6 +68,25 @@ subtest 'the nodes of a probe' => sub {
 	}
 };
 
+subtest 'what skeletons say' => sub {
+	my @probes = map { {candidate => $_->[0], state => 'done', record => {node => 'Some CPU', traces => [{skel_s => $_->[1], compute => {skel_s => $_->[2]},
+		partial => {whole_s => $_->[3]}}]}} } ['fast', 85.1, 80, 84], ['slow', 170.2, 120, 171];
+	my $out = words('explain', sub { $_[0]{probes} = \@probes });
+	like($out, qr/^Skeleton: +by its run on fast, the whole program takes 85\.1 s there\.$/m, 'the time of the whole program by it');
+	like($out, qr/^ +by its run on slow, the whole program takes 170\.2 s there, 2\.00 times fast:\n +computation 1\.50 times as long/m, '... and the ratio');
+	like($out, qr/^ +By some iterations of the program itself, it takes 171\.0 s there\.$/m, '... and by the program itself');
+};
+
+subtest 'a job that was submitted too early' => sub {
+	my $early = sub { my ($a) = @_; delete $a->{job}{predicted}; $a->{job}{act} = 'observe'; $a->{job}{submit} = $a->{program}{source_ended} - 1 };
+	my $why = qr/\ANothing was predicted for job 77 \(heat3d\):\nthe first run, job 12, had not ended when this job was submitted\.$/m;
+	like(words('explain', $early), $why, 'while the first run was traced');
+	like(words('explain', sub { $early->($_[0]); $_[0]{program}{source_ended} = 0 }), $why, '... which still runs');
+	for my $change (sub { $_[0]{job}{submit} += 2 }, sub { $_[0]{program}{source_job} = 78 }, sub { delete $_[0]{program}{source_ended} }) {
+		like(words('explain', sub { $early->($_[0]); $change->($_[0]) }), qr/\ANothing was predicted for job 77 \(heat3d\)\.$/m, 'nothing is said of others');
+	}
+};
+
 subtest 'names of tasks' => sub {
 	my $answer = decode_json($saved);
 	my @tasks = map { {%{ $answer->{job} }, %$_} } {job => 90, array_job => 88, array_task => 0}, {job => 88, array_job => 88, array_task => 0, state => '', start => 0},
@@ -77,6 +96,9 @@ subtest 'names of tasks' => sub {
 	my @lines = split /\n/, precedent('jobs', '--from', 'jobs.json')->{out};
 	is_deeply([map { /^(\S+)/ } @lines], [qw(JOB 88_0 88 4294967288_17)], 'are those of squeue, once they have started');
 	is_deeply([map { index $_, /^JOB/ ? 'NAME' : 'heat3d' } @lines], [(14) x 4], 'the columns stay in line');
+	my $task = sub { @{ $_[0]{job} }{qw(array_job array_task)} = (70, 3) };
+	like(words('explain', $task), qr/\AJob 70_3 \(heat3d\) was predicted/, 'explain names it so');
+	like(words('show', $task), qr/\AJob +70_3  heat3d/, '... and so does show');
 	for my $bad (qw(4_ _4 4_x 4_-1 4_1_1 0_1), '') {
 		my $r = precedent('explain', $bad);
 		is("$r->{rc} $r->{err}", "2 precedent explain: '$bad' is not a job id; try 'precedent explain --help'\n", "'$bad' is refused");

@@ -66,7 +66,7 @@ my @width = (abs($partial{fast}{partial}{whole_s} / $partial{fast}{mpi_s} - 1) /
 my $noisy = sqrt($width[0] ** 2 + $width[1] ** 2 + $width[2] ** 2) > 0.3 ? '|^kind skeleton$' : '';
 like($slow ? "kind $slow->{kind}" : $shown->{program}{reason} // '', qr/^kind partial$|slow: too uncertain$noisy/,
 	'the estimate for slow is made of both, or withheld for its width') or diag explain \@width, $shown;
-like($testbed->run('precedent', 'explain', $job)->{out}, qr/The program itself, run for some iterations there, stands for/,
+like($testbed->run('precedent', 'explain', $job)->{out}, qr/By some iterations of the program itself, it takes [\d.:]+(?: s)? there\./,
 	'explain tells of the program itself');
 
 # ---- off, and never on slow: for a job that asks, on fast ----
