@@ -49,6 +49,18 @@ like($html, qr/<dd>7\.3<\/dd>/, 'asked for each hour used');
 like($html, qr/40 node-hours asked for, 3\.61 used/, 'a bar has its figures');
 
 like($html, qr{</h1>\n<p class="dim">Submitted 2026-11-29 to 2026-11-29\.</p>}, 'since when');
+# Contrast of two colours by WCAG 2.1, which asks for 3 between a drawing and its background.
+sub contrast {
+	my @l = sort { $b <=> $a } map {
+		my @c = map { my $c = hex($_) / 255; $c <= 0.04045 ? $c / 12.92 : (($c + 0.055) / 1.055) ** 2.4 } /[0-9a-f]{2}/g;
+		0.2126 * $c[0] + 0.7152 * $c[1] + 0.0722 * $c[2]
+	} @_;
+	return ($l[0] + 0.05) / ($l[1] + 0.05);
+}
+my ($dark) = $html =~ /prefers-color-scheme: dark\) \{(.*?)\}/s;
+my %colour = $dark =~ /--(\w+): #([0-9a-f]{6});/g;
+cmp_ok(contrast(@colour{'bg', $_}), '>=', 3, "in the dark, '$_' is not faint") for qw(asked set used);
+
 like((page())[0], qr/What to ask for/, 'no jobs: an empty page');
 is(precedent('jobs', '--json', '--html', 'x')->{err}, "precedent jobs: --json or --html, not both; try 'precedent jobs --help'\n", 'one of both');
 
