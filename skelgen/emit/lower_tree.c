@@ -383,6 +383,10 @@ static void put_pieces(struct emit *e)
 	code_int(&e->body, emit_data_array(e->data, us, p->n));
 	code_int(&e->body, emit_data_array(e->data, weight, p->n));
 	code_do(&e->body, "skel_pieces");
+	if (p->left_ns > 0) {
+		code_real(&e->body, p->left_ns, 0);
+		code_do(&e->body, "skel_left_out");
+	}
 done:
 	free(kind);
 	free(us);

@@ -205,6 +205,10 @@ static int describe(const struct survey *s, const bool *chosen, uint32_t n, stru
 	for (uint32_t i = 0; i < s->segments.n; i++) {
 		const struct segment *g = &s->segments.at[i];
 
+		if (g->left && !chosen[i]) {
+			out->left_share += g->ns / s->segments.ns;
+			out->left_ns = hypot(out->left_ns, g->ns);
+		}
 		if (!chosen[i])
 			continue;
 		out->segment[k] = i;

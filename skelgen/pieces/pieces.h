@@ -38,6 +38,8 @@ struct pieces {
 	double *ns;        /* by piece: traced time, mean over ranks */
 	double *weight;    /* by piece: time of the run that it stands for over its own; 1 or more */
 	struct weights_balance balance; /* of the pieces by their weights */
+	double left_share; /* of the run's time in long segments that are left out, for which other pieces stand */
+	double left_ns;    /* root of the sum of squares of their times */
 	uint64_t events;   /* of the pieces */
 };
 

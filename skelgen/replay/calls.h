@@ -232,7 +232,8 @@
 	CALL(MPI_Win_flush_local, i, w)                                                                                \
 	CALL(MPI_Win_flush_local_all, w)                                                                               \
 	CALL(MPI_Win_sync, w)                                                                                          \
-	CALL(MPI_Win_free, W)
+	CALL(MPI_Win_free, W)                                                                                      \
+	CALL(skel_left_out, d)
 
 /* TYPE(name): datatypes that MPI names. */
 #define SKEL_DATATYPES(TYPE)                                                                                           \

@@ -37,6 +37,19 @@ static double kind_variance(const struct piece *p, int n_piece, int kind)
 	return sum * fmax(0, square < 0 ? residual2(p, n_piece, -1) : square);
 }
 
+/* Variance of a piece's time relative to its traced time. Long pieces count more. */
+static double relative_variance(const struct piece *p, int n_piece)
+{
+	double square = residual2(p, n_piece, -1), us2 = 0, n = 0;
+
+	for (int i = 0; i < n_piece; i++)
+		if (p[i].took_ns >= 0) {
+			us2 += (double)p[i].us * p[i].us;
+			n++;
+		}
+	return us2 > 0 ? square * n / (us2 * 1e6) : 0;
+}
+
 /* Degrees of freedom of the variance. A piece of weight 1 is no sample of other pieces. */
 static int degrees(const struct piece *p, int n_piece)
 {
@@ -64,9 +77,9 @@ static double left_out_ns(const struct piece *p, int n)
 	return sum;
 }
 
-double pieces_half_ns(const struct piece *p, int n)
+double pieces_half_ns(const struct piece *p, int n, double left_ns)
 {
-	double variance = 0;
+	double variance = left_ns * left_ns * relative_variance(p, n);
 
 	if (residual2(p, n, -1) < 0)
 		return left_out_ns(p, n);

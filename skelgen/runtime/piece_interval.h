@@ -19,8 +19,12 @@ struct piece {
 	double took_ns; /* here; < 0: not run yet */
 };
 
-/* Half-width of a 95 % interval of the sum of weight x time over the pieces that have run, ns. */
-double pieces_half_ns(const struct piece *p, int n);
+/*
+ * Half-width of a 95 % interval of the sum of weight x time over the pieces that have run, ns. left_ns: root of the sum of
+ * squares of the traced times of long segments that are left out. A long segment has one deviation, as a piece has one, so its
+ * variance grows with the square of its time.
+ */
+double pieces_half_ns(const struct piece *p, int n, double left_ns);
 
 /* A weight in an array of 32-bit numbers: the bits of a float. The weights of a run may be 1, and may be millions. */
 static inline int32_t piece_weight_bits(double weight)

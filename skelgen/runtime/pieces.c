@@ -18,6 +18,7 @@ static struct {
 	struct piece *now; /* the piece under way, or NULL */
 	double begin_ns;
 	struct compute_spent begin;
+	double left_ns;
 } pieces;
 
 void skel_pieces(int kind, int us, int weight)
@@ -33,6 +34,13 @@ void skel_pieces(int kind, int us, int weight)
 		if (p->kind < 0 || p->kind >= PIECE_KINDS || p->us < 0 || !(p->weight >= 1 && p->weight < INFINITY))
 			skel_fail("skel.c.data is damaged: generate the skeleton again");
 	}
+}
+
+void skel_left_out(double ns)
+{
+	if (!(ns >= 0 && ns < INFINITY))
+		skel_fail("segments of %g ns make no sense: generate the skeleton again", ns);
+	pieces.left_ns = ns;
 }
 
 static void piece_close(void)
@@ -67,7 +75,7 @@ void skel_piece(int64_t level)
 void skel_pieces_close(void)
 {
 	if (pieces.n > 0)
-		skel_virtual_forward(0, pieces_half_ns(pieces.at, pieces.n));
+		skel_virtual_forward(0, pieces_half_ns(pieces.at, pieces.n, pieces.left_ns));
 	free(pieces.at);
 	pieces.at = NULL;
 }

@@ -68,6 +68,8 @@ void skel_meet(MPI_Comm c);
 /* The skeleton is made of pieces. Parameters are numbers of arrays: kinds, traced times (us) and weights of the pieces. A weight
  * is the bits of a float. */
 void skel_pieces(int kind, int us, int weight);
+/* Pieces also stand for long segments that are left out. ns: root of the sum of squares of their traced times. */
+void skel_left_out(double ns);
 /* A piece begins, or no further one: the level of MPI_Pcontrol says which. */
 void skel_piece(int64_t level);
 

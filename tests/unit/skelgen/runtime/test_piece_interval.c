@@ -4,6 +4,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +19,7 @@ static double half_ns(int alone)
 
 	for (int i = 2; i < 2 + alone; i++)
 		p[i] = (struct piece){1, 5000, 1, 5e6 + 1e4 * i};
-	return pieces_half_ns(p, 2 + alone);
+	return pieces_half_ns(p, 2 + alone, 0);
 }
 
 /* Two pieces of a kind have one degree of freedom, however many pieces stand for themselves. */
@@ -38,7 +39,7 @@ static void test_degrees(void **arg)
 	const double expected = 3.182 * sqrt(2 * 3 * 2 * 1e10); /* three degrees; the variance of the first kind is 2e10 / 2 */
 
 	(void)arg;
-	assert_true(fabs(pieces_half_ns(p, 5) - expected) < 1e-9 * expected);
+	assert_true(fabs(pieces_half_ns(p, 5, 0) - expected) < 1e-9 * expected);
 }
 
 /* One piece says nothing of the others. */
@@ -47,9 +48,55 @@ static void test_single_piece(void **arg)
 	const struct piece p[] = {{0, 1000, 10, 0.9e6}, {0, 1000, 10, -1}};
 
 	(void)arg;
-	assert_true(fabs(pieces_half_ns(p, 1) - 9 * 0.9e6) < 1);
-	assert_true(fabs(pieces_half_ns(p, 2) - 9 * 0.9e6) < 1); /* the second one has not run */
-	assert_true(pieces_half_ns(&(struct piece){0, 1000, 1, 0.9e6}, 1) == 0);
+	assert_true(fabs(pieces_half_ns(p, 1, 0) - 9 * 0.9e6) < 1);
+	assert_true(fabs(pieces_half_ns(p, 2, 0) - 9 * 0.9e6) < 1); /* the second one has not run */
+	assert_true(pieces_half_ns(&(struct piece){0, 1000, 1, 0.9e6}, 1, 0) == 0);
+}
+
+static double uniform(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return (double)(*seed >> 11) * 0x1p-53;
+}
+
+/* Sum of three: near a normal distribution, with a standard deviation of 0.1. */
+static double deviation(uint64_t *seed)
+{
+	return 0.2 * (uniform(seed) + uniform(seed) + uniform(seed) - 1.5);
+}
+
+/* A run has 100 segments of 1 ms, of which 20 run, and one of `left` ms. Each has a speed of its own. Does the interval hold the
+ * time of the run? */
+static bool holds(double left, uint64_t *seed)
+{
+	struct piece p[20];
+	double all = left * 1e6 * (1 + deviation(seed)), told = 0, half;
+
+	for (int i = 0; i < 100; i++) {
+		double took = 1e6 * (1 + deviation(seed));
+
+		all += took;
+		if (i % 5 == 0)
+			p[i / 5] = (struct piece){0, 1000, (100 + left) / 20, took};
+	}
+	for (int i = 0; i < 20; i++)
+		told += p[i].weight * p[i].took_ns;
+	half = pieces_half_ns(p, 20, left * 1e6);
+	return fabs(told - all) <= half;
+}
+
+/* Intervals hold as often as they should, however long a segment is that is left out. */
+static void test_left_out(void **arg)
+{
+	(void)arg;
+	for (int left = 0; left <= 100; left += 25) {
+		uint64_t seed = (uint64_t)left + 1;
+		int n = 0;
+
+		for (int run = 0; run < 2000; run++)
+			n += holds(left, &seed);
+		assert_in_range(n, 1860, 1980);
+	}
 }
 
 /* A run of a month may have pieces of a millisecond. */
@@ -67,6 +114,7 @@ int main(void)
 		cmocka_unit_test(test_pieces_alone_narrow_nothing),
 		cmocka_unit_test(test_degrees),
 		cmocka_unit_test(test_single_piece),
+		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_weights_in_data),
 	};
 

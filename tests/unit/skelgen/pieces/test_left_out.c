@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Segments that are too long for the budget are left out, and the skeleton says how long they are. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/temp_dir.h"
+#include "skelgen/pipeline.h"
+#include "tests/unit/synthetic.h"
+
+enum { STEPS = 4000, STEP_NS = 100000, LONG_NS = 30000000 };
+
+/* Steps with a barrier. Some of the first ones take as long as hundreds of others. */
+static struct trace *program(int n_long, struct syn **s)
+{
+	*s = syn_create(2);
+	syn_begin(*s);
+	for (int k = 0; k < STEPS; k++)
+		for (uint32_t r = 0; r < 2; r++)
+			syn_call(*s, r, "MPI_Barrier", 10 + k % 3, SYN(.gap_ns = k % 1000 == 500 && k / 1000 < n_long ? LONG_NS : STEP_NS));
+	syn_end(*s);
+	return syn_open(*s);
+}
+
+static double number_after(const char *path, const char *name)
+{
+	char line[512], *at;
+	double v = 0;
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	while (fgets(line, sizeof line, f) != NULL)
+		if ((at = strstr(line, name)) != NULL)
+			v = strtod(at + strlen(name), NULL);
+	fclose(f);
+	return v;
+}
+
+static void test_long_segments_are_told(void **arg)
+{
+	const struct skel_budget budget = {.seconds = 0.05};
+
+	(void)arg;
+	for (int n_long = 0; n_long <= 2; n_long++) {
+		char dir[] = "/tmp/left-out-XXXXXX", path[64];
+		struct skel_stages p = {.excerpt = NULL};
+		const struct skel_emit_options none = {0};
+		struct errbuf err;
+		struct syn *s;
+		struct trace *t = program(n_long, &s);
+		double wall_ns = trace_get_rank(t, 0)->wall_ns;
+
+		assert_int_equal(skel_understand_pieces(t, &budget, &p, &err), 0);
+		/* A long step is a segment with few other steps, and its neighbours may be long with it. */
+		assert_true(p.pieces.left_ns >= sqrt(n_long) * LONG_NS && p.pieces.left_ns <= 1.2 * sqrt(n_long) * LONG_NS);
+		assert_true(fabs(p.pieces.left_share * wall_ns - sqrt(n_long) * p.pieces.left_ns) < 0.02 * wall_ns);
+		assert_int_equal(temp_dir_make(dir), 0);
+		assert_int_equal(skel_write(&p, dir, &none, &err), 0);
+		snprintf(path, sizeof path, "%s/skel.c", dir);
+		assert_true(fabs(number_after(path, "skel_left_out(") - p.pieces.left_ns) <= 1);
+		temp_dir_remove(dir);
+		skel_stages_free(&p);
+		trace_close(t);
+		syn_destroy(s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_long_segments_are_told)};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
