@@ -218,11 +218,12 @@ void emit_data_windows(struct emit_data *d, uint32_t loop, const struct sampled_
 	w[DATA_LOOP_RATE] = as_word(p->spikes.rate);
 	w[DATA_LOOP_EXCESS] = as_word(p->spikes.excess);
 	w[DATA_LOOP_SQUARE] = as_word(p->spikes.square);
+	w[DATA_LOOP_TRACED] = as_word(p->traced_ns);
 	for (int i = 0; i < p->n; i++) {
 		const struct sampled_window *s = &p->w[i];
 
 		memcpy(w + DATA_LOOP + i * DATA_WINDOW,
-		       (uint64_t[DATA_WINDOW]){s->first, s->warm, s->run, s->stands, s->segment},
+		       (uint64_t[DATA_WINDOW]){s->first, s->warm, s->run, s->stands, s->segment, as_word(s->traced_ns)},
 		       DATA_WINDOW * sizeof *w);
 	}
 }

@@ -46,7 +46,8 @@ struct emit {
 	uint64_t io_leaves;
 	uint64_t io_calls[2][TRACE_FN_N]; /* of functions on files: [0] always delays, [1] made where there are scratch files */
 	uint32_t io_unknown; /* calls in the source whose file, datatype or request the trace does not tell */
-	uint64_t n_recorded; /* gaps that are written one by one */
+	bool *recorded;      /* by leaf_id: each gap that runs is written */
+	bool *follows;       /* by node id: loops whose windows vary as the traced iterations did */
 	double lost_ns;      /* of calls that cannot be reproduced, mean over ranks */
 	bool clocks_apart;   /* of ranks: a share of long gaps ran since they last met */
 	bool no_memory;

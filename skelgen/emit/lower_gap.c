@@ -15,6 +15,7 @@
 #define AGREE      0.005  /* ranks within half a per cent are written as one figure */
 #define MAX_WEIGHTS 200000 /* executions of a gap that are looked at one by one: a fraction of a second */
 #define MAX_RECORDED (1u << 19) /* gaps that are written one by one: 4 MiB */
+#define FOLLOW_SHARE 0.5  /* of the time of a loop's gaps that is recorded: the rest does not hide it */
 
 static double mean_ns(const struct skel_leaf_time *t, bool with_call)
 {
@@ -179,11 +180,11 @@ static double correction(const struct emit *e, const struct skel_node *leaf, uin
 		return 1;
 	w->around = &a;
 	sum = sampled_sum(w, 0, 0, 1);
-	return sum > 0 ? fmin(fmax(w->t->gap_ns / sum, 0.5), 2) : 1;
+	return gap_scale(w->t->gap_ns, sum);
 }
 
-/* Gaps that are written if each one that runs is, on all ranks; 0: not all are known, or there are too many. */
-static uint64_t recorded_gaps(const struct emit *e, const struct skel_node *leaf)
+/* Gaps that run, on all ranks, if each is to be written; 0: not all are known, or there are more than `most_gaps`. */
+static uint64_t recorded_gaps(const struct emit *e, const struct skel_node *leaf, uint64_t most_gaps)
 {
 	double sum = 0;
 	uint32_t i = 0;
@@ -200,7 +201,61 @@ static uint64_t recorded_gaps(const struct emit *e, const struct skel_node *leaf
 			return 0;
 		sum += most > 0 ? most : (double)e->times->leaf[leaf->leaf_id][i].n;
 	}
-	return sum <= MAX_RECORDED - (double)e->n_recorded ? (uint64_t)sum : 0;
+	return sum <= (double)most_gaps ? (uint64_t)sum : 0;
+}
+
+/* Time of the gaps inside, on all ranks: all, and recorded. Returns false if a loop inside is cut. */
+static bool gaps_inside(const struct emit *e, const struct skel_node *n, double *all, double *recorded)
+{
+	if (n->kind == SKEL_LEAF) {
+		for (uint32_t i = 0; i < rank_set_count(&n->ranks); i++) {
+			double ns = e->times->leaf[n->leaf_id][i].gap_ns;
+
+			*all += ns;
+			*recorded += e->recorded[n->leaf_id] ? ns : 0;
+		}
+		return true;
+	}
+	for (uint32_t i = 0; i < n->n_child; i++) {
+		const struct skel_node *child = n->child[i];
+
+		if (child->kind == SKEL_LOOP && e->plan->cut[child->id].run != e->plan->cut[child->id].total)
+			return false;
+		if (!gaps_inside(e, child, all, recorded))
+			return false;
+	}
+	return true;
+}
+
+/* Find the loops whose windows vary as the traced iterations did, because most of their gaps are recorded. */
+static void follows_find(struct emit *e, const struct skel_node *n)
+{
+	const struct skel_loop_series *l = skel_series_of(e->plan->series, n->id);
+	const struct skel_cut *cut = &e->plan->cut[n->id];
+	double all = 0, recorded = 0;
+
+	if (l != NULL && l->x != NULL && cut->windows != NULL && cut->windows->n >= SAMPLED_LEAST)
+		e->follows[n->id] = gaps_inside(e, n, &all, &recorded) && recorded >= FOLLOW_SHARE * all && recorded > 0;
+	for (uint32_t i = 0; n->kind != SKEL_LEAF && i < n->n_child; i++)
+		follows_find(e, n->child[i]);
+}
+
+int lower_gap_prepare(struct emit *e)
+{
+	uint64_t left = MAX_RECORDED;
+
+	e->recorded = calloc(e->tree->n_leaf + 1u, sizeof *e->recorded);
+	e->follows = calloc(e->tree->n_node + 1u, sizeof *e->follows);
+	if (e->recorded == NULL || e->follows == NULL)
+		return -1;
+	for (uint32_t i = 0; i < e->tree->n_leaf; i++) {
+		uint64_t n = recorded_gaps(e, e->tree->leaf[i], left);
+
+		e->recorded[i] = n > 0;
+		left -= n;
+	}
+	follows_find(e, e->tree->root);
+	return 0;
 }
 
 /* The gap of each execution that runs. */
@@ -255,15 +310,13 @@ static void put_values(struct emit *e, uint32_t gap, const struct skel_node *lea
 /* The gaps of all ranks, to each of which the mean duration of the call is added. */
 static void put_gaps(struct emit *e, uint32_t gap, const struct skel_node *leaf, bool with_call)
 {
-	uint64_t recorded = recorded_gaps(e, leaf);
 	uint32_t i = 0;
 
-	e->n_recorded += recorded;
 	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++) {
 		const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][i];
 		double call_ns = with_call && t->made > 0 ? t->dur_ns / (double)t->made : 0;
 
-		if (recorded > 0)
+		if (e->recorded[leaf->leaf_id])
 			put_recorded(e, gap, leaf, r, call_ns);
 		else
 			put_values(e, gap, leaf, r, call_ns);

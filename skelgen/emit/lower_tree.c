@@ -238,8 +238,16 @@ static void put_cut_loop(struct emit *e, const struct skel_node *loop)
 		lower_turns_put(e, loop, &e->body);
 	code_int(&e->body, (int64_t)cut->run);
 	code_call(&e->body, vary ? "skel_loop_part" : cut->consecutive ? "skel_loop_first" : "skel_loop");
-	if (cut->windows != NULL)
-		emit_data_windows(e->data, e->n_loop, cut->windows);
+	if (cut->windows != NULL) {
+		struct sampled_plan windows = *cut->windows;
+		const struct skel_loop_series *l = skel_series_of(e->plan->series, loop->id);
+
+		if (e->follows[loop->id]) {
+			windows.spikes = l->spikes_in_calls;
+			series_traced(l, &windows);
+		}
+		emit_data_windows(e->data, e->n_loop, &windows);
+	}
 }
 
 /* Enter the loop, which runs whole and which the runtime follows. */
@@ -395,7 +403,7 @@ done:
 
 int lower_tree(struct emit *e)
 {
-	if (lower_io_prepare(e) != 0)
+	if (lower_io_prepare(e) != 0 || lower_gap_prepare(e) != 0)
 		return -1;
 	if (e->pieces != NULL)
 		put_pieces(e);

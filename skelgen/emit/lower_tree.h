@@ -11,7 +11,9 @@ void emit_describe(const struct leaf_ctx *c, struct text *where, bool with_name)
 /* Append the statements of the whole tree to e->body. -1 without memory. */
 int lower_tree(struct emit *e);
 
-/* lower_gap.c: append the statement that computes for the gap before the leaf, and `with` its calls' own time too
+/* lower_gap.c: before the first leaf: fill e->recorded and e->follows. Returns 0, or -1 without memory. */
+int lower_gap_prepare(struct emit *e);
+/* Append the statement that computes for the gap before the leaf, and `with` its calls' own time too
  * (for calls that are not reproduced). Nothing when there is next to none. */
 void lower_gap(struct emit *e, const struct skel_node *leaf, bool with_call);
 /* Must the runtime know which execution this is, for the leaf's gaps? */

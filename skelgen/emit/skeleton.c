@@ -274,6 +274,8 @@ done:
 	free(e.type_used);
 	free(e.named);
 	free(e.wait_kind);
+	free(e.recorded);
+	free(e.follows);
 	code_free(&e.array.entry);
 	code_free(&e.array.value);
 	code_free(&e.body);

@@ -160,9 +160,16 @@ static int mix_fits(const uint64_t *w)
 	return sum > 0.9 && sum < 1.1;
 }
 
+/* A time, or a sum. */
+static int is_size(double v)
+{
+	return v >= 0 && v <= 1e30;
+}
+
 static int window_fits(const uint64_t *w)
 {
-	return w[0] <= MOST_TURNS && w[1] <= 1 && w[2] >= 1 && w[2] <= UINT32_MAX && w[3] <= MOST_TURNS && w[4] <= UINT32_MAX;
+	return w[0] <= MOST_TURNS && w[1] <= 1 && w[2] >= 1 && w[2] <= UINT32_MAX && w[3] <= MOST_TURNS && w[4] <= UINT32_MAX &&
+	       is_size(as_double(w[5]));
 }
 
 /* What the windows of a loop say before the first of them. */
@@ -171,12 +178,9 @@ static int loop_fits(const struct data_tables *t, const uint64_t *w)
 	if (w[DATA_LOOP_NUMBER] >= t->n_loops || w[DATA_LOOP_WINDOWS] < 1 || w[DATA_LOOP_WINDOWS] > SAMPLED_MAX ||
 	    w[DATA_LOOP_TREND] > 1 || w[DATA_LOOP_KNOWN] > MOST_TURNS)
 		return 0;
-	for (int i = DATA_LOOP_RATE; i <= DATA_LOOP_SQUARE; i++) {
-		double v = as_double(w[i]);
-
-		if (!(v >= 0 && v <= 1e30))
+	for (int i = DATA_LOOP_RATE; i <= DATA_LOOP_TRACED; i++)
+		if (!is_size(as_double(w[i])))
 			return 0;
-	}
 	return as_double(w[DATA_LOOP_RATE]) <= 1;
 }
 

@@ -17,9 +17,10 @@
  *   varying:     runs, values per variant, variants; per run its end (execution number) and its variant; then the
  *                values of each variant
  *   windows:     loops; then per loop its number, windows, whether it drifts, traced iterations that the spikes were
- *                counted in, and as doubles the share of spikes among them, their excess in usual iterations, and the
- *                sum of its squares; and per window its first iteration, warm-ups, iterations that count, iterations
- *                that they stand for, segment
+ *                counted in, and as doubles the share of spikes among them, their excess in usual iterations, the sum of
+ *                its squares, and the traced time of the iterations that the windows stand for (ns; 0: no regression
+ *                on traced times); and per window its first iteration, warm-ups, iterations that count, iterations
+ *                that they stand for, segment, and their traced time (double, ns)
  *   array:       length, then 32-bit integers, two to a word
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_DATA_H
@@ -30,15 +31,15 @@
 #include "skelgen/runtime/classes.h"
 
 #define DATA_MAGIC   0x41544144424b5350ull
-#define DATA_VERSION 12
+#define DATA_VERSION 13
 #define DATA_HEADER  10
 #define DATA_GAP     5
 #define DATA_MIX     (CLASS_N + 8)
 
 /* Words of a loop's windows, before the windows themselves; and of a window. */
 enum { DATA_LOOP_NUMBER, DATA_LOOP_WINDOWS, DATA_LOOP_TREND, DATA_LOOP_KNOWN, DATA_LOOP_RATE, DATA_LOOP_EXCESS,
-       DATA_LOOP_SQUARE, DATA_LOOP };
-#define DATA_WINDOW 5
+       DATA_LOOP_SQUARE, DATA_LOOP_TRACED, DATA_LOOP };
+#define DATA_WINDOW 6
 
 enum { DATA_MIX_OFF_CPU = CLASS_N, DATA_MIX_THREADS, DATA_MIX_VECTOR_BITS, DATA_MIX_ROW, DATA_MIX_PACKED, DATA_MIX_BYTES };
 

@@ -68,6 +68,7 @@ static struct skel_sampled *sampled_open(const uint64_t *w, uint64_t n_window)
 
 	s->plan.n = (int)n_window;
 	s->plan.trend = w[DATA_LOOP_TREND] != 0;
+	s->plan.traced_ns = as_double(w[DATA_LOOP_TRACED]);
 	s->plan.spikes = (struct sampled_spikes){w[DATA_LOOP_KNOWN], as_double(w[DATA_LOOP_RATE]),
 						 as_double(w[DATA_LOOP_EXCESS]), as_double(w[DATA_LOOP_SQUARE])};
 	s->total = 1;
@@ -76,7 +77,7 @@ static struct skel_sampled *sampled_open(const uint64_t *w, uint64_t n_window)
 
 		if (v[1] > 1 || v[2] == 0 || v[2] > UINT32_MAX)
 			skel_fail("skel.c.data is damaged: generate the skeleton again");
-		s->plan.w[i] = (struct sampled_window){v[0], (uint32_t)v[1], (uint32_t)v[2], v[3], (uint32_t)v[4]};
+		s->plan.w[i] = (struct sampled_window){v[0], (uint32_t)v[1], (uint32_t)v[2], v[3], (uint32_t)v[4], as_double(v[5])};
 		s->total += v[3];
 	}
 	s->run = sampled_run(&s->plan);

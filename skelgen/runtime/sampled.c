@@ -8,7 +8,9 @@
 
 #define SPIKE_MADS  11.9 /* 8 standard deviations of a normal distribution */
 #define SPIKE_LEAST 0.5  /* of a usual iteration */
+#define LEAST_PAIRS 2    /* of neighbouring windows, for a slope and a spread */
 #define LEAST_TURNS 5    /* of a short execution, after the warm-up */
+#define EXPLAINS    0.5  /* of the variance: a few windows that vary by noise alone may seem to follow the trace by chance */
 
 uint64_t sampled_run(const struct sampled_plan *p)
 {
@@ -144,6 +146,24 @@ static double per_iteration(const struct sampled_plan *p, const double *sum, int
 	return sum[i] / p->w[i].run;
 }
 
+/* By how much windows become longer, per traced nanosecond by which they were. *pairs: neighbours that tell it. */
+static double slope(const struct sampled_plan *p, const double *sum, int *pairs)
+{
+	double xx = 0, xy = 0;
+
+	*pairs = 0;
+	for (int i = 1; i < p->n; i++) {
+		double dx = p->w[i].traced_ns / p->w[i].run - p->w[i - 1].traced_ns / p->w[i - 1].run;
+
+		if (p->w[i].segment != p->w[i - 1].segment)
+			continue;
+		xx += dx * dx;
+		xy += dx * (per_iteration(p, sum, i) - per_iteration(p, sum, i - 1));
+		++*pairs;
+	}
+	return xx > 0 ? xy / xx : 0;
+}
+
 /* Variance of a window's time per iteration, from neighbours; of a loop that drifts, from how far each lies off the
  * line through its neighbours. */
 static double neighbour_variance(const struct sampled_plan *p, const double *sum, int a, int b, double *degrees)
@@ -207,23 +227,58 @@ static struct spread spread_of(const struct sampled_plan *p, const double *sum)
 	return s;
 }
 
+/* The total that the windows give, and its squared half-width. */
+struct whole {
+	double total_ns, half2;
+};
+
+/* left: share of the evidence on the spread that is left when a slope was found. */
+static struct whole whole_of(const struct sampled_plan *p, const double *sum, double total_ns, double left)
+{
+	struct spread s = spread_of(p, sum);
+	double t = s.df_sum > 0 ? sampled_student95(left * s.var * s.var / s.df_sum) : 0;
+
+	return (struct whole){total_ns, t * t * s.var / left};
+}
+
+/* The regression on the traced times: the total is corrected for the traced time that the windows lack, and the spread is that of
+ * the residuals. */
+static struct whole regress(const struct sampled_plan *p, const double *sum, struct whole plain)
+{
+	double residual[SAMPLED_MAX], lacks = p->traced_ns, b;
+	struct whole w;
+	int pairs;
+
+	b = slope(p, sum, &pairs);
+	if (pairs < LEAST_PAIRS)
+		return plain;
+	for (int i = 0; i < p->n; i++) {
+		lacks -= (double)p->w[i].stands / p->w[i].run * p->w[i].traced_ns;
+		residual[i] = sum[i] - b * p->w[i].traced_ns;
+	}
+	w = whole_of(p, residual, plain.total_ns + b * lacks, (pairs - 1.0) / pairs);
+	return w.half2 < (1 - EXPLAINS) * plain.half2 ? w : plain;
+}
+
 struct sampled_result sampled_estimate(const struct sampled_plan *p, const double *sum_ns, double *each)
 {
 	struct sampled_result e = {0, 0, 0, 0};
-	double sum[SAMPLED_MAX], stands = 0, run = 0, var_spikes = 0, usual;
+	double sum[SAMPLED_MAX], total = 0, stands = 0, run = 0, var_spikes = 0, usual;
 	struct cut_down cut = {0, 0, 0};
-	struct spread s;
+	struct whole w;
 	int robust;
 
 	memcpy(sum, sum_ns, (size_t)p->n * sizeof *sum);
 	robust = each != NULL && p->spikes.known > 0 && without_spikes(p, sum, each, &cut);
 	for (int i = 0; i < p->n; i++) {
-		e.total_ns += (double)p->w[i].stands / p->w[i].run * sum[i];
+		total += (double)p->w[i].stands / p->w[i].run * sum[i];
 		stands += (double)p->w[i].stands;
 		run += p->w[i].run;
 	}
-	s = spread_of(p, sum);
-	usual = stands > 0 ? e.total_ns / stands : 0;
+	w = whole_of(p, sum, total, 1);
+	if (p->traced_ns > 0)
+		w = regress(p, sum, w);
+	usual = stands > 0 ? w.total_ns / stands : 0;
 	if (robust) {
 		double seen = (double)p->spikes.known + run;
 
@@ -231,9 +286,8 @@ struct sampled_result sampled_estimate(const struct sampled_plan *p, const doubl
 		/* Of the spikes seen and of those to come: both vary as rare events do. */
 		var_spikes = stands * (1 + stands / seen) * (p->spikes.square + cut.square) / seen * usual * usual;
 	}
-	e.total_ns += e.spikes_ns;
-	e.half_ns = s.df_sum > 0 ? sampled_student95(s.var * s.var / s.df_sum) : 0;
-	e.half_ns = sqrt(e.half_ns * e.half_ns * s.var + 1.96 * 1.96 * var_spikes);
+	e.total_ns = w.total_ns + e.spikes_ns;
+	e.half_ns = sqrt(w.half2 + 1.96 * 1.96 * var_spikes);
 	e.relative = e.total_ns > 0 ? e.half_ns / e.total_ns : 0;
 	return e;
 }

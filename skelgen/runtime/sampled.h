@@ -7,6 +7,10 @@
  *
  * The spread is the spread between neighbouring windows of one segment. So drift and phases do not widen the interval:
  * windows over the whole loop account for them. Source: algorithms, C.2 and C.4.
+ *
+ * Where the skeleton repeats the gap of each execution, windows differ as they did in the trace. The traced times of all
+ * iterations are known. So the total is a regression estimate on these times, and the spread is that of the residuals
+ * (Cochran, "Sampling techniques", 1977, chapter 7). The slope comes from differences between neighbours.
  */
 #ifndef PRECEDENT_SKELGEN_RUNTIME_SAMPLED_H
 #define PRECEDENT_SKELGEN_RUNTIME_SAMPLED_H
@@ -14,6 +18,7 @@
 #include <stdint.h>
 
 #define SAMPLED_MAX 32
+#define SAMPLED_LEAST 5 /* windows for a regression: with fewer, Student's t is large */
 
 struct sampled_window {
 	uint64_t first;   /* first iteration that is run, the warm-up's if there is one */
@@ -21,10 +26,11 @@ struct sampled_window {
 	uint32_t run;     /* iterations that count */
 	uint64_t stands;  /* iterations that they stand for */
 	uint32_t segment; /* of the loop's iterations, by change points; not falling */
+	double traced_ns; /* time of the iterations that count, in the trace */
 };
 
 /* Rare long iterations, from the traced run: their excess over a usual iteration, in usual iterations. The skeleton's own
- * compute blocks have no such spikes. */
+ * compute blocks lack these spikes. */
 struct sampled_spikes {
 	uint64_t known;   /* traced iterations; 0: no spikes to account for */
 	double rate;      /* share of them that are spikes */
@@ -35,6 +41,7 @@ struct sampled_spikes {
 struct sampled_plan {
 	int n;
 	int trend;        /* the loop drifts steadily: a line through neighbours is no spread */
+	double traced_ns; /* of the iterations that the windows stand for, in the trace; 0: no regression on traced times */
 	struct sampled_window w[SAMPLED_MAX];
 	struct sampled_spikes spikes;
 };

@@ -8,6 +8,8 @@
 #ifndef PRECEDENT_SKELGEN_TIMING_GAP_RECORD_H
 #define PRECEDENT_SKELGEN_TIMING_GAP_RECORD_H
 
+#include <math.h>
+
 #include "common/errbuf.h"
 #include "skelgen/timing/timed_walk.h"
 
@@ -31,5 +33,11 @@ void gap_records_call(void *records, const struct timed_walk *w);
 
 /* The gaps of all executions that make the call, or NULL if not all are known. */
 const float *gap_record_of(const struct gap_records *r, const struct skel_times *times, uint32_t leaf_id, uint32_t index);
+
+/* The factor by which a skeleton's sampled gaps are scaled to add up to all. It is bounded: a sample may hold next to none. */
+static inline double gap_scale(double all_ns, double sampled_ns)
+{
+	return sampled_ns > 0 ? fmin(fmax(all_ns / sampled_ns, 0.5), 2) : 1;
+}
 
 #endif

@@ -17,7 +17,8 @@
 /* Iteration times of one loop, while they are collected. */
 struct gathered {
 	double *x;     /* by element: time of its iterations, mean over the ranks */
-	float *gap[SKEL_SERIES_RANKS]; /* by rank: of it, computation that the skeleton repeats in every iteration */
+	float *gap[SKEL_SERIES_RANKS];    /* by rank: of it, gaps */
+	float *always[SKEL_SERIES_RANKS]; /* by rank: of these, in calls that every iteration makes */
 	uint8_t *bad;  /* by element: some time is not known */
 	uint64_t n, group, iterations;
 };
@@ -81,7 +82,8 @@ static void choose(struct series_reader *c, const struct skel_times *times, cons
 				k = times->node_ns[s->loop[i].node] < times->node_ns[s->loop[k].node] ? i : k;
 		}
 		if (s->n < SKEL_SERIES_LOOPS || times->node_ns[n->id] > times->node_ns[s->loop[k].node])
-			s->loop[k] = (struct skel_loop_series){n->id, (uint64_t)n->count.a, visits, true, {0}, {0}};
+			s->loop[k] = (struct skel_loop_series){.node = n->id, .total = (uint64_t)n->count.a,
+							       .visits = visits, .placed = true};
 		s->n += s->n < SKEL_SERIES_LOOPS;
 	}
 	for (uint32_t i = 0; n->kind != SKEL_LEAF && i < n->n_child; i++)
@@ -103,8 +105,9 @@ static int gathered_open(struct series_reader *c)
 		g->bad = calloc(g->n, 1);
 		if (g->x == NULL || g->bad == NULL)
 			return -1;
-		for (uint32_t r = 0; r < c->n_ranks && g->group == 1; r++)
-			if ((g->gap[r] = calloc(g->n, sizeof **g->gap)) == NULL)
+		for (uint32_t r = 0; r < c->n_ranks && c->out->loop[i].visits == 1; r++)
+			if ((g->gap[r] = calloc(g->n, sizeof **g->gap)) == NULL ||
+			    (g->always[r] = calloc(g->n, sizeof **g->always)) == NULL)
 				return -1;
 	}
 	return 0;
@@ -115,8 +118,10 @@ static void gathered_close(struct series_reader *c)
 	for (uint32_t i = 0; i < SKEL_SERIES_LOOPS; i++) {
 		free(c->g[i].x);
 		free(c->g[i].bad);
-		for (uint32_t r = 0; r < SKEL_SERIES_RANKS; r++)
+		for (uint32_t r = 0; r < SKEL_SERIES_RANKS; r++) {
 			free(c->g[i].gap[r]);
+			free(c->g[i].always[r]);
+		}
 	}
 	free(c->around);
 }
@@ -165,8 +170,10 @@ static void event_add(struct series_reader *c, const struct skel_node *leaf, uin
 			continue;
 		}
 		g->x[at] += (double)(ev->gap_ns + ev->dur_ns);
-		if (g->gap[r] != NULL && a->regular)
+		if (g->gap[r] != NULL)
 			g->gap[r][at] += (float)ev->gap_ns;
+		if (g->always[r] != NULL && a->regular)
+			g->always[r][at] += (float)ev->gap_ns;
 	}
 }
 
@@ -205,8 +212,10 @@ static void settle(struct series_reader *c, uint32_t i)
 		if (g->bad[k])
 			continue;
 		g->x[n] = g->x[k] / (double)held / c->n_ranks;
-		for (uint32_t r = 0; r < c->n_ranks && g->gap[r] != NULL; r++)
-			g->gap[r][n] = g->gap[r][k];
+		for (uint32_t r = 0; r < c->n_ranks && g->gap[r] != NULL; r++) {
+			g->gap[r][n] = g->gap[r][k] / (float)held;
+			g->always[r][n] = g->always[r][k] / (float)held;
+		}
 		n++;
 	}
 	c->out->loop[i].placed = n == g->n;
@@ -222,47 +231,82 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Excess of one rank's computation in the iterations that are spikes. -1 without memory. */
-static double excess_of(const float *gap, const struct series_stats *s)
+/* Median, or -1 without memory. */
+static double usual_gap(const float *gap, uint64_t n)
 {
-	float *sorted = malloc(s->n * sizeof *sorted);
-	double sum = 0, usual;
+	float *sorted = malloc(n * sizeof *sorted);
+	double usual;
 
 	if (sorted == NULL)
 		return -1;
-	memcpy(sorted, gap, s->n * sizeof *sorted);
-	qsort(sorted, s->n, sizeof *sorted, by_value);
-	usual = sorted[s->n / 2];
-	for (uint64_t i = 0; i < s->n; i++)
-		sum += s->spike_over[i] > 0 ? fmax(0, gap[i] - usual) : 0;
+	memcpy(sorted, gap, n * sizeof *sorted);
+	qsort(sorted, n, sizeof *sorted, by_value);
+	usual = sorted[n / 2];
 	free(sorted);
-	return sum;
+	return usual;
+}
+
+/* The excess of the spikes, ns. */
+struct excess {
+	double all;
+	double of_rank; /* in the regular gaps of one rank, the greatest */
+	double longest; /* in the gaps of the rank that computes longest in a spike */
+};
+
+static int excess_find(const struct gathered *g, const struct series_stats *s, uint32_t n_ranks, struct excess *out)
+{
+	double usual[SKEL_SERIES_RANKS], always[SKEL_SERIES_RANKS], sum[SKEL_SERIES_RANKS] = {0};
+
+	*out = (struct excess){0, 0, 0};
+	for (uint32_t r = 0; r < n_ranks; r++)
+		if ((usual[r] = usual_gap(g->gap[r], s->n)) < 0 || (always[r] = usual_gap(g->always[r], s->n)) < 0)
+			return -1;
+	for (uint64_t k = 0; k < s->n; k++) {
+		double longest = 0;
+
+		for (uint32_t r = 0; r < n_ranks && s->spike_over[k] > 0; r++) {
+			sum[r] += fmax(0, g->always[r][k] - always[r]);
+			longest = fmax(longest, g->gap[r][k] - usual[r]);
+		}
+		out->all += s->spike_over[k];
+		out->longest += longest;
+	}
+	for (uint32_t r = 0; r < n_ranks; r++)
+		out->of_rank = fmax(out->of_rank, sum[r]);
+	return 0;
+}
+
+/* Share of the spikes' excess that is missing if `held` is not; 0 if that hardly matters. */
+static double share_missed(const struct series_stats *s, double all, double held)
+{
+	double missed = all > held ? (all - held) / all : 0;
+
+	return missed < LEAST_MISSED || missed * all < LEAST_EFFECT * s->mean * (double)s->n ? 0 : missed;
+}
+
+static struct sampled_spikes spikes_of(const struct series_stats *s, double share)
+{
+	if (!(share > 0))
+		return (struct sampled_spikes){.known = 0};
+	return (struct sampled_spikes){s->n, (double)s->n_spike / (double)s->n, share * s->spike_excess,
+				       share * share * s->spike_square};
 }
 
 /* Spikes that the skeleton misses. A block that is replayed by its mean includes the spikes of its own rank. The waits of
- * the other ranks are missing if spikes hit another rank each time. */
+ * the other ranks are missing if spikes hit another rank each time. Where each execution has its own gap, only spikes in
+ * calls are missing. The skeleton's windows are then cleared of all spikes, so that all are accounted for. */
 static int missed_spikes(struct series_reader *c, uint32_t i, struct errbuf *err)
 {
 	struct skel_loop_series *l = &c->out->loop[i];
 	const struct series_stats *s = &l->stats;
-	double all = 0, most = 0, missed;
+	struct excess e;
 
 	if (s->n_spike == 0 || c->g[i].group > 1 || l->visits > 1)
 		return 0;
-	for (uint64_t k = 0; k < s->n; k++)
-		all += s->spike_over[k];
-	for (uint32_t r = 0; r < c->n_ranks; r++) {
-		double e = excess_of(c->g[i].gap[r], s);
-
-		if (e < 0)
-			return err_set(err, "no memory for the spikes of a loop");
-		most = fmax(most, e);
-	}
-	missed = all > most ? (all - most) / all : 0;
-	if (missed < LEAST_MISSED || missed * all < LEAST_EFFECT * s->mean * (double)s->n)
-		return 0;
-	l->spikes = (struct sampled_spikes){s->n, (double)s->n_spike / (double)s->n, missed * s->spike_excess,
-					    missed * missed * s->spike_square};
+	if (excess_find(&c->g[i], s, c->n_ranks, &e) != 0)
+		return err_set(err, "no memory for the spikes of a loop");
+	l->spikes = spikes_of(s, share_missed(s, e.all, e.of_rank));
+	l->spikes_in_calls = spikes_of(s, share_missed(s, e.all, e.longest) > 0 ? 1 : 0);
 	return 0;
 }
 
@@ -296,6 +340,13 @@ int series_reader_close(struct series_reader *c, struct errbuf *err)
 			return err_set(err, "no memory to analyse a loop of %llu iterations", (unsigned long long)out->loop[i].total);
 		if (missed_spikes(c, i, err) != 0)
 			return -1;
+		if (out->loop[i].placed && out->loop[i].visits == 1) {
+			out->loop[i].x = c->g[i].x;
+			memcpy(out->loop[i].gap, c->g[i].gap, sizeof c->g[i].gap);
+			out->loop[i].n_gap = c->n_ranks;
+			c->g[i].x = NULL;
+			memset(c->g[i].gap, 0, sizeof c->g[i].gap);
+		}
 	}
 	return 0;
 }
@@ -309,8 +360,12 @@ void series_reader_destroy(struct series_reader *c)
 
 void skel_series_free(struct skel_series *s)
 {
-	for (uint32_t i = 0; i < s->n; i++)
+	for (uint32_t i = 0; i < s->n; i++) {
 		series_stats_free(&s->loop[i].stats);
+		free(s->loop[i].x);
+		for (uint32_t r = 0; r < s->loop[i].n_gap; r++)
+			free(s->loop[i].gap[r]);
+	}
 	memset(s, 0, sizeof *s);
 }
 

@@ -21,8 +21,13 @@ struct skel_loop_series {
 	uint64_t total, visits;   /* iterations of a visit; visits by the whole program */
 	bool placed;              /* elements have their places in the loop: none was left out */
 	struct series_stats stats;
+	double *x;                /* by element: ns an iteration. NULL if some elements have no place, or there are several visits */
+	float *gap[SKEL_SERIES_RANKS]; /* of it, the gaps of n_gap ranks */
+	uint32_t n_gap;
 	/* The part of the spikes that is missing when compute blocks are replayed by their means. */
 	struct sampled_spikes spikes;
+	/* All spikes, if many are missing when each execution has its own gap: those in calls. */
+	struct sampled_spikes spikes_in_calls;
 };
 
 struct skel_series {
@@ -42,6 +47,10 @@ void series_reader_call(void *reader, const struct timed_walk *w);
 /* All ranks were read: fill `out`. Returns 0, or -1 with the reason. */
 int series_reader_close(struct series_reader *c, struct errbuf *err);
 void series_reader_destroy(struct series_reader *c);
+
+/* Give the windows the traced times of their iterations, with gaps scaled as in the skeleton. If there are spikes to account
+ * for, the times are without spikes. l->x is not NULL. */
+void series_traced(const struct skel_loop_series *l, struct sampled_plan *p);
 
 void skel_series_free(struct skel_series *s);
 /* Of a loop, or NULL. */

@@ -325,6 +325,15 @@ static void test_gaps_keep_their_order(void **arg)
 			assert_true(is_part_of(r, n, gap, &factor));
 			assert_true(fabs(factor / (double)(rank + 1) - 1) < (cut ? 0.3 : 1e-3));
 		}
+		if (cut) {
+			const uint64_t *w = (const uint64_t *)(const void *)data;
+			double traced, sum = 0;
+
+			memcpy(&traced, w + w[9] + 1 + DATA_LOOP_TRACED, sizeof traced);
+			for (int i = 1; i < TURNS; i++)
+				sum += 1.5 * (double)gap[i] + 2000; /* the mean of both ranks */
+			assert_true(fabs(traced - sum) < 1e-3 * sum);
+		}
 		free(data);
 		entries(dir, true);
 	}

@@ -28,7 +28,8 @@ static uint64_t *data_words(size_t *n)
 	const double ns[] = {1000, 1100, 900, 1200, 50, 60};
 	const struct emit_gap_values values = {.n_occ = 101, .n_stratum = 2, .n_slot = 2, .period = 10, .entry_stratum = 2,
 					       .entry_slot = 1, .ns = ns};
-	const struct sampled_plan plan = {.n = 2, .w = {{1, 1, 5, 50, 0}, {51, 1, 5, 50, 0}}, .spikes = {100, 0.01, 5, 25}};
+	const struct sampled_plan plan = {.n = 2, .traced_ns = 1e5, .w = {{1, 1, 5, 50, 0, 5e3}, {51, 1, 5, 50, 0, 6e3}},
+					  .spikes = {100, 0.01, 5, 25}};
 	const int64_t rows[] = {10, 11, 20, 21}, a[] = {5, 6, 7};
 	const uint64_t end[] = {5, 9};
 	const uint32_t row[] = {0, 1};
@@ -217,11 +218,13 @@ static const struct field {
 	{"share of spikes", LOOP, DATA_LOOP_RATE, {ALL}, 1, {NAN, -1, 1.5, INFINITY}, 4},
 	{"excess of spikes", LOOP, DATA_LOOP_EXCESS, {ALL}, 1, {NAN, -1, INFINITY, 1e300}, 4},
 	{"squares of spikes", LOOP, DATA_LOOP_SQUARE, {ALL}, 1, {NAN, -1, INFINITY, 1e300}, 4},
+	{"traced time", LOOP, DATA_LOOP_TRACED, {ALL}, 1, {NAN, -1, INFINITY, 1e300}, 4},
 	{"first iteration", WINDOW, 0, {MUCH, ALL}, 2, {0}, 0},
 	{"warm-ups", WINDOW, 1, {2, 1ull << 32, MUCH, ALL}, 4, {0}, 0},
 	{"iterations that count", WINDOW, 2, {0, 1ull << 32, MUCH, ALL}, 4, {0}, 0},
 	{"iterations that it stands for", WINDOW, 3, {MUCH, ALL}, 2, {0}, 0},
 	{"segment", WINDOW, DATA_WINDOW + 4, {1ull << 32, MUCH, ALL}, 3, {0}, 0},
+	{"traced time of a window", WINDOW, DATA_WINDOW + 5, {ALL}, 1, {NAN, -1, INFINITY, 1e300}, 4},
 };
 
 static void is_refused(struct whole *f, size_t at, uint64_t value, const char *name)

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "skelgen/timing/series.h"
+#include "skelgen/timing/series_collect.h"
 #include "tests/unit/normal.h"
 
 #define N     1000
@@ -179,6 +179,131 @@ static void test_coverage_another_run(void **state)
 	coverage(101, true, 200);
 }
 
+/* ---- windows that vary as the traced iterations did ---- */
+
+/* A program of two ranks whose gaps the skeleton repeats one by one. */
+struct replayed {
+	const char *name;
+	enum { EQUAL, SPREAD, SKEWED, SELDOM, SLOWER, PAIR } gap;
+	double calls, noise; /* time of the calls; its variation, another in each run */
+	double speed;        /* time of a gap on the machine of the skeleton */
+	double most;         /* width of the interval, relative to an interval without traced times */
+};
+
+static const struct replayed replayed[] = {
+	{"equal gaps", EQUAL, 0.2, 0.03, 1, 1},
+	{"gaps vary 3 %, calls more", SPREAD, 0.2, 0.1, 1, 1},
+	{"gaps vary 30 %", SPREAD, 0.2, 0.02, 1, 0.25},
+	{"gaps vary 30 %, half as fast", SPREAD, 0.5, 0.02, 2, 0.25},
+	{"gaps vary 30 %, as much noise", SPREAD, 0.2, 0.3, 1, 1},
+	{"skewed gaps", SKEWED, 0.2, 0.02, 1, 0.25},
+	{"seldom a long gap", SELDOM, 0.2, 0.02, 1, 0.25},
+	{"seldom a long gap, then slower", SLOWER, 0.2, 0.02, 1, 0.25},
+	{"slower of two ranks", PAIR, 0.2, 0.02, 0.5, 0.25},
+};
+
+static double gap_draw(const struct replayed *k, int i, int *next)
+{
+	double gap = 1;
+
+	if (k->gap == SPREAD)
+		gap = fmax(0.05, 1 + (k->noise == 0.1 ? 0.03 : 0.3) * normal());
+	else if (k->gap == SKEWED)
+		gap = exp(0.8 * normal());
+	else if (k->gap == PAIR)
+		gap = exp(0.4 * normal());
+	else if ((k->gap == SELDOM || k->gap == SLOWER) && i == *next) {
+		gap += 5;
+		*next += 20 + (int)(41 * uniform());
+	}
+	return k->gap == SLOWER && i > 7 * N / 10 ? 1.5 * gap : gap;
+}
+
+/* Total of the gaps over what the windows hold of it, by their weights. */
+static double scale_of(const struct sampled_plan *p, const float *gap)
+{
+	double weight, all = 0, held = 0;
+
+	for (int i = 1; i < N; i++)
+		all += gap[i];
+	for (uint64_t j = 1; j < sampled_run(p); j++) {
+		uint64_t at = sampled_iteration(p, j, &weight);
+
+		held += weight * gap[at];
+	}
+	return all / held;
+}
+
+struct quality {
+	double width, error, coverage;
+};
+
+static void quality_add(struct quality *q, const struct sampled_result *e, double truth)
+{
+	double off = fabs(e->total_ns - truth);
+
+	q->width += e->half_ns / truth;
+	q->error += off / truth;
+	q->coverage += off <= e->half_ns;
+}
+
+/* Estimates without traced times [0], and with them [1]. */
+static void measure_replayed(const struct replayed *k, uint64_t run, int seeds, struct quality q[2])
+{
+	memset(q, 0, 2 * sizeof *q);
+	for (int seed = 0; seed < seeds; seed++) {
+		double x[N], y[N], scale[2], truth = 0;
+		float gap[2][N];
+		struct sampled_result e;
+		struct skel_loop_series l = {.total = N, .visits = 1, .x = x, .gap = {gap[0], gap[1]}, .n_gap = 2};
+		struct sampled_plan p;
+		int next;
+
+		state64 = (uint64_t)seed * 7919 + 1;
+		next = (int)(60 * uniform());
+		for (int i = 0; i < N; i++) {
+			gap[0][i] = gap[1][i] = (float)gap_draw(k, i, &next);
+			gap[1][i] = k->gap == PAIR ? (float)gap_draw(k, i, &next) : gap[1][i];
+			x[i] = fmax(gap[0][i], gap[1][i]) + k->calls + k->noise * fabs(normal());
+		}
+		assert_int_equal(series_analyse(x, N, 1, &l.stats), 0);
+		series_windows(&l.stats, N, 1, run, &p);
+		for (int r = 0; r < 2; r++)
+			scale[r] = scale_of(&p, gap[r]);
+		for (int i = 0; i < N; i++) {
+			double call = k->calls + k->noise * fabs(normal());
+
+			truth += k->speed * fmax(gap[0][i], gap[1][i]) + call;
+			y[i] = i == 0 ? x[0] : k->speed * fmax(scale[0] * gap[0][i], scale[1] * gap[1][i]) + call;
+		}
+		e = sample(&p, y);
+		quality_add(&q[0], &e, truth);
+		series_traced(&l, &p);
+		e = sample(&p, y);
+		quality_add(&q[1], &e, truth);
+		series_stats_free(&l.stats);
+	}
+	for (int i = 0; i < 2; i++)
+		q[i] = (struct quality){q[i].width / seeds, q[i].error / seeds, q[i].coverage / seeds};
+}
+
+static void test_windows_as_traced(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof replayed / sizeof *replayed; i++) {
+		const struct replayed *k = &replayed[i / 2];
+		uint64_t run = i % 2 ? 101 : 21;
+		struct quality q[2];
+
+		measure_replayed(k, run, 400, q);
+		print_message("# n %3d of %d, %-31s half-width %5.2f %%, error %5.2f %%, coverage %5.1f %%; without traced times "
+			      "%5.2f %%, %5.2f %%, %5.1f %%\n", (int)run - 1, N, k->name, 100 * q[1].width, 100 * q[1].error,
+			      100 * q[1].coverage, 100 * q[0].width, 100 * q[0].error, 100 * q[0].coverage);
+		assert_true(q[1].coverage >= 0.90);
+		assert_true(q[1].width <= k->most * q[0].width);
+	}
+}
+
 static void test_what_is_found(void **state)
 {
 	struct series_stats s;
@@ -317,7 +442,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_coverage_100), cmocka_unit_test(test_coverage_20),
-		cmocka_unit_test(test_coverage_another_run), cmocka_unit_test(test_what_is_found),
+		cmocka_unit_test(test_coverage_another_run), cmocka_unit_test(test_windows_as_traced), cmocka_unit_test(test_what_is_found),
 		cmocka_unit_test(test_precision_asked), cmocka_unit_test(test_windows_lie_in_order),
 		cmocka_unit_test(test_whole_periods),
 	};

@@ -26,10 +26,10 @@ struct fixture {
 	struct skel_plan plan;
 };
 
-enum spikes { NO_SPIKES, ON_RANK_0, ON_EITHER };
+enum spikes { NO_SPIKES, ON_RANK_0, ON_EITHER, IN_CALLS };
 
 /* A loop of allreduces on two ranks, 110 us an iteration, `later` times as long from 700 on; every hundredth has 900 us
- * more on one of them, for which the other waits. */
+ * more. It is in the gap of one of them, for which the other waits, or in the call of both. */
 static struct syn *looping(double later, enum spikes spikes)
 {
 	struct syn *s = syn_create(2);
@@ -45,7 +45,7 @@ static struct syn *looping(double later, enum spikes spikes)
 			if (spikes != NO_SPIKES && i % 100 == 37) {
 				uint32_t slow = spikes == ON_EITHER ? (uint32_t)(i / 100 % 2) : 0;
 
-				*(r == slow ? &gap : &dur) += 900000;
+				*(r == slow && spikes != IN_CALLS ? &gap : &dur) += 900000;
 			}
 			syn_call(s, r, "MPI_Allreduce", 1, SYN(.count = 1, .gap_ns = gap, .dur_ns = dur));
 		}
@@ -148,6 +148,47 @@ static void test_spikes_that_are_missed(void **state)
 	tear_down(&f);
 }
 
+/* Time of the loop's windows and of all that they stand for, of a plan that accounts for these spikes. */
+static double traced_of(const struct fixture *f, struct sampled_spikes spikes, double *windows_ns)
+{
+	const struct skel_loop_series *l = &f->plan.series->loop[0];
+	struct sampled_plan p = *f->plan.cut[l->node].windows;
+
+	p.spikes = spikes;
+	series_traced(l, &p);
+	*windows_ns = 0;
+	for (int i = 0; i < p.n; i++)
+		*windows_ns += (double)p.w[i].stands / p.w[i].run * p.w[i].traced_ns;
+	return p.traced_ns;
+}
+
+/* Spikes in gaps are repeated at their place. Spikes in calls are not, and the traced times of windows are without them. */
+static void test_spikes_of_recorded_gaps(void **state)
+{
+	const struct skel_loop_series *l;
+	struct fixture f;
+	double windows, all;
+
+	(void)state;
+	set_up(&f, looping(1, ON_EITHER), (struct skel_budget){.scale = 10});
+	l = &f.plan.series->loop[0];
+	assert_int_equal(l->spikes_in_calls.known, 0);
+	all = traced_of(&f, l->spikes_in_calls, &windows);
+	assert_true(fabs(all - (999 * 110500 + 10 * 900000.0)) < 1e-3 * all);
+	tear_down(&f);
+	set_up(&f, looping(1, IN_CALLS), (struct skel_budget){.scale = 10});
+	l = &f.plan.series->loop[0];
+	assert_int_equal(l->spikes.known, N);
+	assert_int_equal(l->spikes_in_calls.known, N);
+	assert_true(fabs(l->spikes_in_calls.excess - 10 * 900.0 / 110.5) < 0.02 * 82);
+	all = traced_of(&f, l->spikes_in_calls, &windows);
+	assert_true(fabs(all - 999 * 110500.0) < 1e-3 * all);
+	assert_true(fabs(windows - all) < 1e-3 * all);
+	all = traced_of(&f, (struct sampled_spikes){.known = 0}, &windows);
+	assert_true(fabs(all - (999 * 110500 + 10 * 900000.0)) < 1e-3 * all);
+	tear_down(&f);
+}
+
 /* Where few iterations are precise enough, half of the seconds are left; a scale is kept. */
 static void test_precision_saves(void **state)
 {
@@ -231,7 +272,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_phase_is_found),  cmocka_unit_test(test_windows_follow),
-		cmocka_unit_test(test_spikes_that_are_missed), cmocka_unit_test(test_precision_saves),
+		cmocka_unit_test(test_spikes_that_are_missed), cmocka_unit_test(test_spikes_of_recorded_gaps),
+		cmocka_unit_test(test_precision_saves),
 		cmocka_unit_test(test_inner_loops),     cmocka_unit_test(test_windows_in_data),
 	};
 
