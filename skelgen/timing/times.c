@@ -335,6 +335,7 @@ static int details_read(const struct skel_tree *tree, struct skel_times *t, stru
 
 		rv = timed_walk_all(tree, readers, 3, err);
 		rv = rv == 0 ? series_reader_close(series, err) : rv;
+		rv = rv == 0 ? order_reader_close(order, err) : rv;
 	}
 	order_reader_destroy(order);
 	series_reader_destroy(series);

@@ -80,7 +80,7 @@ static double replayed_max(enum how how)
 				mean[i / share] += v[i] / share;
 			for (uint32_t j = 0; j < Q; j++)
 				at[j] = how == EACH_DRAWN ? (float)uniform(&seed) :
-							    series[r][gap_order_execution(N, SKEL_STRATA, s, j)];
+							    series[r][gap_order_execution(N, SKEL_STRATA, s, j, Q)];
 			gap_order_slots(how == ALL_SORTED ? NULL : at, slot);
 			for (uint32_t j = 0; j < Q; j++)
 				most[j] = fmax(most[j], mean[slot[j]]);
@@ -149,14 +149,15 @@ static void test_executions_are_of_their_stratum(void **unused)
 	(void)unused;
 	for (int i = 0; i < 5; i++)
 		for (uint32_t strata = 1; strata <= SKEL_STRATA; strata++) {
+			uint32_t draws = strata % 2 ? Q : Q * GAP_ORDER_SETS;
 			uint64_t before = 0;
 
 			for (uint32_t s = 0; s < strata; s++)
-				for (uint32_t j = 0; j < Q; j++) {
-					uint64_t at = gap_order_execution(n[i], strata, s, j);
+				for (uint32_t j = 0; j < draws; j++) {
+					uint64_t at = gap_order_execution(n[i], strata, s, j, draws);
 
 					assert_true(at < n[i] && at >= before);
-					if (n[i] / strata >= Q)
+					if (n[i] / strata >= draws)
 						assert_int_equal(data_stratum(at, n[i], strata), s);
 					before = at;
 				}
@@ -178,6 +179,95 @@ static void test_slots_are_a_permutation(void **unused)
 		if (i == 0)
 			assert_int_equal(slot[6], Q - 1);
 	}
+}
+
+/* ---- rare long gaps, in traces ---- */
+
+#define RARE_RANKS 4
+#define RARE_TURNS 8000
+
+/* One execution in forty computes six times as long: on all ranks, on each by itself, or on one rank in turn. */
+enum rare { TOGETHER, BY_ITSELF, IN_TURN };
+
+static struct syn *rare(enum rare how, uint64_t seed, double *slowest)
+{
+	struct syn *s = syn_create(RARE_RANKS);
+
+	syn_begin(s);
+	*slowest = 0;
+	for (int i = 0; i < RARE_TURNS; i++) {
+		bool all = uniform(&seed) < 1.0 / 40;
+		uint32_t turn = (uint32_t)(draw(&seed) >> 20) % RARE_RANKS;
+		double most = 0;
+
+		for (uint32_t r = 0; r < RARE_RANKS; r++) {
+			bool is_long = how == TOGETHER ? all : how == BY_ITSELF ? uniform(&seed) < 1.0 / 40 : all && r == turn;
+			uint64_t gap = (is_long ? 600000 : 100000) + draw(&seed) % 5000;
+
+			syn_call(s, r, "MPI_Barrier", 3, SYN(.gap_ns = gap));
+			most = fmax(most, (double)gap);
+		}
+		*slowest += most / RARE_TURNS;
+	}
+	syn_end(s);
+	return s;
+}
+
+/* The slowest rank of an execution, in the mean over what is replayed. */
+static double replayed_slowest(const struct skel_tree *tree, const struct skel_times *times)
+{
+	for (uint32_t i = 0; i < tree->n_leaf; i++) {
+		const struct skel_leaf_time *t = times->leaf[i];
+		double sum = 0;
+
+		if (t->n != RARE_TURNS)
+			continue;
+		assert_non_null(times->orders.at);
+		for (uint32_t s = 0; s < SKEL_STRATA; s++) {
+			double most[Q] = {0};
+
+			for (uint32_t r = 0; r < RARE_RANKS; r++) {
+				uint32_t slot[Q];
+
+				assert_int_equal(t[r].n_stratum, SKEL_STRATA);
+				gap_order_slots(times->orders.at[2 * i][r][s], slot);
+				for (uint32_t j = 0; j < Q; j++)
+					most[j] = fmax(most[j], t[r].quantile_ns[s][slot[j]]);
+			}
+			for (uint32_t j = 0; j < Q; j++)
+				sum += most[j] / (Q * SKEL_STRATA);
+		}
+		return sum;
+	}
+	fail_msg("no call has %d executions", RARE_TURNS);
+	return 0;
+}
+
+static void test_rare_gaps_keep_their_company(void **unused)
+{
+	static const char *const name[] = {"together", "by itself", "in turn"};
+
+	(void)unused;
+	for (int how = 0; how < 3; how++)
+		for (uint64_t seed = 1; seed <= 5; seed++) {
+			double want, got;
+			struct syn *s = rare((enum rare)how, seed, &want);
+			struct trace *t = syn_open(s);
+			struct skel_tree tree;
+			struct skel_times times;
+			struct errbuf err;
+
+			if (skel_tree_build(t, &tree, &err) != 0 || skel_times_collect(&tree, &times, &err) != 0)
+				fail_msg("%s", err.text);
+			got = replayed_slowest(&tree, &times);
+			print_message("# rare long gaps %s: slowest of %d %.0f, replayed %+.1f %%\n", name[how], RARE_RANKS, want,
+				      100 * (got / want - 1));
+			assert_true(fabs(got / want - 1) < 0.03);
+			skel_times_free(&times);
+			skel_tree_free(&tree);
+			trace_close(t);
+			syn_destroy(s);
+		}
 }
 
 /* ---- emitted ---- */
@@ -318,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_the_slowest_rank_keeps_its_time),
 		cmocka_unit_test(test_executions_are_of_their_stratum),
 		cmocka_unit_test(test_slots_are_a_permutation),
+		cmocka_unit_test(test_rare_gaps_keep_their_company),
 		cmocka_unit_test(test_emitted_gaps_add_up),
 	};
 
