@@ -20,6 +20,7 @@
 #define XXH_INLINE_ALL /* sbatch then loads no further library */
 #include <xxhash.h>
 
+#include "common/build_sources.h"
 #include "common/fd.h"
 #include "common/launches_internal.h"
 #include "common/made_up.h"
@@ -48,6 +49,7 @@ struct collector {
 	const struct fingerprint_job *job;
 	struct path_list outputs;
 	struct path_list files; /* in order of their first occurrence, without duplicates */
+	struct path_list sources; /* of programs that the job builds */
 	struct path_list inner; /* scripts that were read, as the job script is */
 	struct path_list pending; /* functions of submitit */
 	bool many_pending; /* there are more, and readdir tells which come first */
@@ -384,6 +386,14 @@ static void script_files(struct collector *c, const struct script_words *w)
 			add_word(c, w->dirs[w->words[i].dir], w->words[i].text);
 }
 
+/* ---- programs that the job builds ---- */
+
+static void add_source(const char *path, void *arg)
+{
+	struct collector *c = arg;
+	add_path(c, &c->sources, strdup(path));
+}
+
 /* ---- submitit ---- */
 
 /* 32 hex digits and ".pkl": a function with its arguments, until sbatch has returned the number of the job. */
@@ -515,6 +525,7 @@ static void add_inner(struct collector *c, const char *dir, const char *name, bo
 		script_outputs(c, &w);
 		script_files(c, &w);
 		script_multi_prog(c, &w);
+		build_sources_each(&w, add_source, c);
 		script_pending(c, &w);
 		add_path(c, &c->inner, path);
 		path = NULL;
@@ -643,6 +654,19 @@ static void hash_file(struct collector *c, const char *path)
 	close(fd);
 }
 
+/* A source is no input, so that the work directory counts in any case. */
+static void hash_source(struct collector *c, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		hash_content(c, fd, (uint64_t)st.st_size);
+		c->n_hashed++;
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
 /* Hash of size, first and last bytes. */
 static uint64_t pending_hash(struct collector *c, int fd, uint64_t size)
 {
@@ -680,10 +704,13 @@ static int hash_files(struct collector *c, struct errbuf *err)
 		return err_set(err, "fingerprint: no memory");
 	XXH3_128bits_reset(c->hash);
 	XXH3_128bits_reset(c->like);
-	for (size_t i = 0; i < c->files.n; i++) {
-		hash_file(c, c->files.paths[i]);
+	for (size_t i = 0, n = c->files.n; i < n + c->sources.n; i++) {
+		if (i < n)
+			hash_file(c, c->files.paths[i]);
+		else
+			hash_source(c, c->sources.paths[i - n]);
 		if (took_too_long(c))
-			return err_set(err, "fingerprint: reading %zu of %zu files took longer than %d ms", i + 1, c->files.n,
+			return err_set(err, "fingerprint: reading %zu of %zu files took longer than %d ms", i + 1, n + c->sources.n,
 				       FINGERPRINT_TIME_NS / 1000000);
 	}
 	hash_pending(c);
@@ -707,6 +734,7 @@ static int collect_words(struct collector *c, struct script_words *w, struct err
 		add_file(c, job->work_dir, job->input);
 	script_files(c, w);
 	script_multi_prog(c, w);
+	build_sources_each(w, add_source, c);
 	script_inner(c, w);
 	script_pending(c, w);
 	bool multi = false;
@@ -754,6 +782,7 @@ done:
 	script_words_free(&words);
 	free_paths(&c.outputs);
 	free_paths(&c.files);
+	free_paths(&c.sources);
 	free_paths(&c.inner);
 	free_paths(&c.pending);
 	XXH3_freeState(c.hash);

@@ -14,6 +14,9 @@
  *
  * The words in the file of srun --multi-prog count as words of the script, within the bound of multi_prog.h.
  *
+ * If a command such as `make` builds programs, the sources of its directory count, and of src/ and include/ below
+ * (common/build_sources.h).
+ *
  * Files that the job writes are left out, as far as the script shows them:
  * - targets of redirections, of -o/--output/-log, and of #SBATCH --output;
  *

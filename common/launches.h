@@ -22,6 +22,8 @@
  * substitutions, redirected input, here-documents and other shells. A script of simple commands that the job script runs is
  * read, too: its launches count as if they stood in the job script.
  *
+ * A program that the job itself may build, as by `make`, is not known before the job runs.
+ *
  * Only commands that change no file, and MPI programs that are named by path, may stand before such a script: any other
  * command may write it.
  *

@@ -93,6 +93,7 @@ static int setup(void **state)
 		put(DIRS[i], "wrapper", "#!/bin/sh\n./prog in.dat\n", 24, 0755);
 	}
 	program("bin", "installed", "/bin/ls");
+	program("bin", "make", "/bin/ls");
 	return 0;
 }
 

@@ -253,6 +253,64 @@ static void test_inner_script(void **state)
 	assert_int_equal(rmdir(sub) | rmdir(tool), 0);
 }
 
+/* What a script with this command in front of mpirun says of a source. */
+static void expect_source(const char *command, const char *name, bool counts)
+{
+	char script[256], before[FINGERPRINT_LEN];
+	snprintf(script, sizeof(script), "#!/bin/sh\n%s\nmpirun ./prog in.dat\n", command);
+	write_text(name, "a");
+	snprintf(before, sizeof(before), "%s", of(script));
+	write_text(name, "b");
+	if (!strcmp(of(script), before) == counts)
+		fail_msg("%s: %s %s", command, name, counts ? "does not count" : "counts");
+	remove_file(name);
+}
+
+/* The sources of a program that the job builds count: the program is not yet built from them. */
+static void test_built_in_the_job(void **state)
+{
+	static const char *const dirs[] = {"lib", "src", "lib/src"};
+	char path[PATH_MAX + 64], name[32], before[FINGERPRINT_LEN];
+	(void)state;
+	copy_file("/bin/true", "prog");
+	for (int i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, dirs[i]);
+		assert_int_equal(mkdir(path, 0755), 0);
+	}
+	expect_source("make", "prog.c", true);
+	expect_source("make -j4 prog && true", "Makefile", true);
+	expect_source("CFLAGS=-O3 gmake", "src/prog.F90", true);
+	expect_source("cd lib; make; cd ..", "lib/prog.cpp", true);
+	expect_source("make -C lib", "lib/src/prog.h", true);
+	expect_source("ninja -C lib", "lib/build.ninja", true);
+	expect_source("cmake --build=lib", "lib/Makefile", true);
+	expect_source("make -C lib", "prog.c", false);
+	expect_source("make", "lib/prog.c", false);
+	expect_source("make", "result.dat", false);
+	expect_source("make", "prog.o", false);
+	expect_source("make -C $NOT_KNOWN", "prog.c", false);
+	expect_source("echo make", "prog.c", false);
+	/* with too many sources, the directory does not count */
+	snprintf(before, sizeof(before), "%s", of("#!/bin/sh\nmake\nmpirun ./prog in.dat\n"));
+	for (int i = 0; i <= 64; i++) {
+		snprintf(name, sizeof(name), "src/%d.c", i);
+		write_text(name, "a");
+	}
+	assert_string_equal(of("#!/bin/sh\nmake\nmpirun ./prog in.dat\n"), before);
+	remove_file("src/7.c");
+	assert_string_not_equal(of("#!/bin/sh\nmake\nmpirun ./prog in.dat\n"), before);
+	for (int i = 0; i <= 64; i++) {
+		snprintf(name, sizeof(name), "src/%d.c", i);
+		if (i != 7)
+			remove_file(name);
+	}
+	for (int i = 3; i-- > 0;) {
+		snprintf(path, sizeof(path), "%s/%s", dir, dirs[i]);
+		assert_int_equal(rmdir(path), 0);
+	}
+	remove_file("prog");
+}
+
 /* Ways to hand step.sh to a shell. */
 static void test_inner_ways(void **state)
 {
@@ -701,6 +759,7 @@ int main(void)
 		cmocka_unit_test(test_damaged_programs),  cmocka_unit_test(test_work_directory),
 		cmocka_unit_test(test_arguments),	  cmocka_unit_test(test_what_is_no_file),
 		cmocka_unit_test(test_large_files), cmocka_unit_test(test_multi_prog), cmocka_unit_test(test_multi_prog_large),
+		cmocka_unit_test(test_built_in_the_job),
 		cmocka_unit_test(test_inner_script), cmocka_unit_test(test_inner_ways), cmocka_unit_test(test_inner_by_links),
 					   cmocka_unit_test(test_no_time_is_left), cmocka_unit_test(test_submitit),
 		cmocka_unit_test(test_submitit_large),

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Commands of a script that build programs, such as `make`, and their sources. At submission a program that the job builds is the
+ * one of the build before, or none. The sources tell whether it will be another one.
+ */
+#ifndef PRECEDENT_COMMON_BUILD_SOURCES_H
+#define PRECEDENT_COMMON_BUILD_SOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/script_words.h"
+
+/* A directory with more sources, or a hundred times as many entries, does not count: sbatch waits for the reading. */
+#define BUILD_SOURCES_MAX 64
+
+/* Does the command of this name build what a file of its directory says? */
+bool build_command(const char *name);
+/*
+ * Call f with the path of each source where a command of the script builds: in its directory or that of its option (-C), and in
+ * src/ and include/ below. The sources of a directory come in the order of their names.
+ */
+void build_sources_each(const struct script_words *w, void (*f)(const char *path, void *arg), void *arg);
+
+#endif
