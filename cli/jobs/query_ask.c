@@ -66,7 +66,7 @@ out:
 static bool is_time(const char *key)
 {
 	static const char *const keys[] = {"created", "end", "end_hi", "end_lo", "first", "limit_end", "not_before", "now", "retrace_at", "since",
-					   "source_ended", "start", "submit", "tracing_stopped", "updated", "when"};
+					   "source_ended", "source_submitted", "start", "submit", "tracing_stopped", "updated", "when"};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (!strcmp(keys[i], key))

@@ -63,13 +63,12 @@ static void kind_text(const char *kind, double runs, char *out, size_t size)
 		snprintf(out, size, "%.40s", kind);
 }
 
-/* Was the job submitted before the traced run, an earlier one, had ended? */
+/* Was the job submitted before the traced run, an earlier one or another task of the array, had ended? */
 static bool came_too_early(const json_t *job, const json_t *program)
 {
-	const json_t *ended = json_object_get(program, "source_ended");
+	double first = jnum(program, "source_submitted"), ended = jnum(program, "source_ended"), submit = jnum(job, "submit");
 
-	return ended && jnum(program, "source_job") < jnum(job, "job") &&
-	       (json_integer_value(ended) <= 0 || jnum(job, "submit") < json_number_value(ended));
+	return first > 0 && jnum(program, "source_job") != jnum(job, "job") && first <= submit && (ended <= 0 || submit < ended);
 }
 
 static void explain_headline(const json_t *job, const json_t *program)

@@ -336,7 +336,9 @@ static int show_program(const struct answer_env *env, const struct store_run *r,
 	    store_run_get(env->store, found.program.source_job, &source, errp) < 0)
 		return -1;
 	if (!strcmp(source.key, r->key) && source.uid == r->uid)
-		json_object_set_new(json_object_get(reply, "program"), "source_ended", json_integer(source.end_time));
+		json_object_update_new(json_object_get(reply, "program"),
+				       json_pack("{s:I, s:I}", "source_submitted", (json_int_t)source.submit_time, "source_ended",
+						 (json_int_t)source.end_time));
 	json_object_set_new(reply, "spool",
 			    json_sprintf("%s/%u/%u", env->conf->spool_dir, found.program.uid, found.program.source_job));
 	json_object_set_new(reply, "traces", traces_json(env, found.program.uid, found.program.source_job));

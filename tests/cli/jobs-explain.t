@@ -78,11 +78,11 @@ subtest 'what skeletons say' => sub {
 };
 
 subtest 'a job that was submitted too early' => sub {
-	my $early = sub { my ($a) = @_; delete $a->{job}{predicted}; $a->{job}{act} = 'observe'; $a->{job}{submit} = $a->{program}{source_ended} - 1 };
+	my $early = sub { my ($a) = @_; delete $a->{job}{predicted}; $a->{job}{act} = 'observe'; @{ $a->{program} }{qw(source_submitted source_ended)} = (1000, 1600); $a->{job}{submit} = 1599 };
 	my $why = qr/\ANothing was predicted for job 77 \(heat3d\):\nthe first run, job 12, had not ended when this job was submitted\.$/m;
 	like(words('explain', $early), $why, 'while the first run was traced');
 	like(words('explain', sub { $early->($_[0]); $_[0]{program}{source_ended} = 0 }), $why, '... which still runs');
-	for my $change (sub { $_[0]{job}{submit} += 2 }, sub { $_[0]{program}{source_job} = 78 }, sub { delete $_[0]{program}{source_ended} }) {
+	for my $change (sub { $_[0]{job}{submit} = 1600 }, sub { $_[0]{job}{submit} = 999 }, sub { $_[0]{program}{source_job} = 77 }, sub { delete $_[0]{program}{source_submitted} }) {
 		like(words('explain', sub { $early->($_[0]); $change->($_[0]) }), qr/\ANothing was predicted for job 77 \(heat3d\)\.$/m, 'nothing is said of others');
 	}
 };

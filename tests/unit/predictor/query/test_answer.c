@@ -153,6 +153,7 @@ static void test_evidence(void **state)
 	assert_true(number(baselines, "last_two_user") == 112.5);
 	assert_true(number(baselines, "last_two_job") == 112.5);
 	assert_true(number(json_object_get(reply, "program"), "source_ended") == NOW + 1);
+	assert_true(number(json_object_get(reply, "program"), "source_submitted") == NOW + 1);
 	json_decref(reply);
 }
 
