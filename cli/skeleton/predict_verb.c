@@ -116,7 +116,7 @@ static int print(const struct prediction *all, const struct args *o)
 	else
 		printf("traced     %s, on the machine of the calibration\n", cli_seconds(a, sizeof(a), f->mpi_s));
 	if (skeleton_was_delayed(f))
-		printf("           (others had a rank's processor for %s of it: in the prediction as far as they have it now)\n",
+		printf("           (other programs had a rank's processor for %s of it; they delay the prediction as much as they do now)\n",
 		       cli_seconds(a, sizeof(a), f->delayed_s));
 	if (!r)
 		printf("skeleton   none: %s\n", all->unskeleton);

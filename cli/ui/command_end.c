@@ -128,7 +128,7 @@ void command_how_ended(char *const cmd[], int rc, enum command_left left, char *
 {
 	const char *program = command_program(cmd), *when = left == LEFT_WHOLE ? "after" : "before";
 	int number = possible_signal(cmd, rc);
-	char perhaps[80] = "";
+	char perhaps[80] = "", unstarted[128] = "";
 
 	if (rc == 0 && left == LEFT_NOTHING) {
 		snprintf(text, size, "%s did not reach MPI_Finalize, is not an MPI program, or uses another MPI library (see precedent doctor)",
@@ -151,6 +151,9 @@ void command_how_ended(char *const cmd[], int rc, enum command_left left, char *
 	}
 	if (number)
 		snprintf(perhaps, sizeof(perhaps), ", or was killed by signal %d (%s),", number, strsignal(number));
-	snprintf(text, size, "%s ended by itself with exit status %d%s %s MPI_Finalize%s", program, rc, perhaps, when,
-		 rc ? " (its messages are above)" : "");
+	/* A launcher that has no room for the ranks, for example, gives an exit status of its own. */
+	if (rc && left == LEFT_NOTHING && launcher_of(cmd) && !is_launcher(program))
+		snprintf(unstarted, sizeof(unstarted), ", or %.80s did not start it", launcher_of(cmd));
+	snprintf(text, size, "%s ended by itself with exit status %d%s %s MPI_Finalize%s%s", program, rc, perhaps, when, unstarted,
+		 rc ? " (messages are above)" : "");
 }

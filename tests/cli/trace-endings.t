@@ -10,7 +10,7 @@ use BothMpi;
 use Test::More;
 use Testbed qw(run_command);
 
-my $above = qr/\(its messages are above\)/;
+my $above = qr/\(messages are above\)/;
 
 # The last line on standard error, which must be the only one of ours.
 sub last_line {
@@ -23,13 +23,13 @@ sub last_line {
 # MPI_Init, without the tracer, it gave 255 to three.
 sub signal {
 	my ($number, $name) = @_;
-	return qr/(?:(?:ended by itself with exit status $number, or )?was killed by signal $number \(\Q$name\E\),?|ended by itself with exit status 255) before MPI_Finalize(?: $above)?/;
+	return qr/(?:(?:ended by itself with exit status $number, or )?was killed by signal $number \(\Q$name\E\),?|ended by itself with exit status 255) before MPI_Finalize(?:(?:, or \S+ did not start it)? $above)?/;
 }
 
 # [WHERE, STATUS, how it ended, status of mpirun (by library)]
 my @refused = (
-	['before', 1, qr/ended by itself with exit status 1 before MPI_Finalize $above/, 1],
-	['before', 42, qr/ended by itself with exit status 42 before MPI_Finalize $above/, 42],
+	['before', 1, qr/ended by itself with exit status 1 before MPI_Finalize, or mpi\S+ did not start it $above/, 1],
+	['before', 42, qr/ended by itself with exit status 42 before MPI_Finalize, or mpi\S+ did not start it $above/, 42],
 	['before', 'segv', signal(11, 'Segmentation fault')],
 	['before', 'kill', signal(9, 'Killed')],
 );
