@@ -123,6 +123,15 @@ static bool has_estimate(const struct store_lookup *known, const char *candidate
 	return false;
 }
 
+/* What precedentd has noted of a candidate that got no estimate; NULL: nothing. */
+static const char *refused_why(const struct store_program *p, const char *candidate)
+{
+	char text[CONF_CANDIDATE_MAX + 16];
+	int n = snprintf(text, sizeof(text), "nothing for %s: ", candidate);
+
+	return strncmp(p->reason, text, (size_t)n) ? NULL : p->reason + n;
+}
+
 void decide_say_unpredicted(struct deciding *d)
 {
 	const struct store_lookup *known = d->by_others ? &d->others : &d->known;
@@ -132,11 +141,13 @@ void decide_say_unpredicted(struct deciding *d)
 	for (unsigned i = 0; i < d->n_partitions; i++) {
 		const char *name = d->partitions[i];
 		const struct conf_candidate *c = conf_candidate_match(d->conf, name, d->in->features);
+		const char *why = refused_why(&known->program, c ? c->name : name);
 
 		if (decide_option_for(d, name))
 			continue;
 		decide_say(d->out, "; none for %s: ", name);
 		say_text(d->out, has_estimate(known, c ? c->name : name) ? "its estimate is too uncertain"
+				 : why				       ? why
 				 : c				       ? "it has no estimate yet"
 								       : "it is no candidate");
 		return;

@@ -380,6 +380,11 @@ static void test_not_a_candidate(void **state)
 	strcpy(w.conf.candidates[w.conf.n_candidates].name, "gpu");
 	strcpy(w.conf.candidates[w.conf.n_candidates++].partition, "gpu");
 	assert_non_null(strstr(run().message, "; none for gpu: it has no estimate yet; "));
+	strcpy(w.known.program.reason, "nothing for gpu: too uncertain: between 0.0 and 11.7 s");
+	assert_non_null(strstr(run().message, "; none for gpu: too uncertain: between 0.0 and 11.7 s; "));
+	strcpy(w.known.program.reason, "nothing for gpu2: another");
+	assert_non_null(strstr(run().message, "; none for gpu: it has no estimate yet; "));
+	w.known.program.reason[0] = '\0';
 	w.conf.n_candidates--;
 	add_estimate("gpu", 50, 49, 51); /* from its own history */
 	d = run();
