@@ -50,7 +50,7 @@ static int slot_fill(struct slots *s, const struct trace_defs *d, uint32_t sym)
 	if (ARRAY_ROOM_ZEROED(s->alone, s->n, (size_t)slot + 1) != 0)
 		return -1;
 	s->alone[slot] = fn->cls == TC_ISEND && !is_synchronous(fn->name) && call_bytes(d, sym) <= AT_ONCE &&
-			 sig_scalar(d, sym, TK_SRC, TRACE_NULL) == TRACE_NULL; /* MPI_Isendrecv receives */
+			 sig_scalar(d, sym, TK_SRC, INT64_MIN) == INT64_MIN; /* MPI_Isendrecv receives */
 	return 0;
 }
 

@@ -124,22 +124,32 @@ static void test_sends_that_wait(void **state)
 	unmake(&m);
 }
 
-/* MPI_Isendrecv is complete when its message has come. */
-static void test_isendrecv(void **state)
+/* MPI_Isendrecv is complete when its message has come. any: from any source */
+static void isendrecv(bool any)
 {
 	struct syn *s = syn_create(2);
 	struct made m;
 
-	(void)state;
 	syn_begin(s);
 	for (uint32_t r = 0; r < 2; r++)
 		for (int i = 0; i < ROUNDS; i++) {
-			syn_call(s, r, "MPI_Isendrecv", 10, SYN(.dst = 1 - r, .src = 1 - r, .tag = 2, .count = 10, .req = SEND));
-			syn_call(s, r, "MPI_Test", 11, SYN(.reqs = send_slot, .n_reqs = 1, .poll_ns = POLLS_NS));
+			const int64_t from = 1 - r, tag = 2;
+
+			syn_call(s, r, "MPI_Isendrecv", 10,
+				 SYN(.dst = 1 - r, .src = any ? TRACE_ANY_SOURCE : from, .tag = tag, .count = 10, .req = SEND));
+			syn_call(s, r, "MPI_Test", 11,
+				 SYN(.reqs = send_slot, .n_reqs = 1, .asrcs = any ? &from : NULL, .atags = any ? &tag : NULL, .poll_ns = POLLS_NS));
 		}
 	m = make(s);
 	assert_true(polled(&m) == 0);
 	unmake(&m);
+}
+
+static void test_isendrecv(void **state)
+{
+	(void)state;
+	isendrecv(false);
+	isendrecv(true);
 }
 
 /* A program that rarely has an unsuccessful test before its work, and a program that has none, have no such time. */
