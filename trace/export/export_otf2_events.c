@@ -122,6 +122,19 @@ static struct otf2_slot *slot_at(struct otf2_writer *w, int64_t i, bool make)
 	return &w->slot[i];
 }
 
+/* The receive of MPI_Isendrecv in this slot, or NULL. */
+static struct otf2_slot *half_at(struct otf2_writer *w, int64_t i)
+{
+	return i >= 0 && i < w->n_half ? &w->half[i] : NULL;
+}
+
+/* The request of this slot is gone, or another one takes its place. */
+static void half_drop(struct otf2_writer *w, int64_t i)
+{
+	if (half_at(w, i))
+		*half_at(w, i) = (struct otf2_slot){0};
+}
+
 /* Write the start of a request. Nothing is written without a peer or without a known time. */
 static void start_request(struct otf2_writer *w, struct otf2_slot *s, const struct export_call *c)
 {
@@ -294,13 +307,14 @@ static void complete_all(struct otf2_writer *w, uint32_t sym, uint64_t t, bool k
 		else if (k.kind == TK_ATAGS)
 			tags = k;
 	}
-	for (uint32_t i = 0; i < done.n; i++) {
-		struct otf2_slot *s = slot_at(w, done.val[i], false);
+	for (uint32_t i = 0; i < 2 * done.n; i++) {
+		uint32_t at = i / 2;
+		struct otf2_slot *s = i % 2 ? half_at(w, done.val[at]) : slot_at(w, done.val[at], false);
 
 		if (!s || s->kind == SLOT_NONE)
 			continue;
 		if (known) {
-			complete_request(w, s, t, i < sources.n ? sources.val[i] : TRACE_NULL, i < tags.n ? tags.val[i] : TRACE_NULL);
+			complete_request(w, s, t, at < sources.n ? sources.val[at] : TRACE_NULL, at < tags.n ? tags.val[at] : TRACE_NULL);
 		} else {
 			s->active = false;
 			s->kind = s->persistent ? s->kind : SLOT_NONE;
@@ -317,6 +331,7 @@ static void new_request(struct otf2_writer *w, const struct export_call *c, cons
 
 	if (!s)
 		return;
+	half_drop(w, s - w->slot);
 	*s = (struct otf2_slot){.kind = kind, .sym = c->sym, .persistent = strstr(fn->name, "_init") != NULL};
 	if (kind == SLOT_SEND) {
 		s->m = send_of(w, c->sym);
@@ -333,6 +348,21 @@ static void new_request(struct otf2_writer *w, const struct export_call *c, cons
 	}
 	if (!s->persistent && kind != SLOT_MESSAGE)
 		start_request(w, s, c);
+}
+
+/* The receive of MPI_Isendrecv, if the call is one. */
+static void new_half(struct otf2_writer *w, const struct export_call *c)
+{
+	int64_t slot = sig_scalar(w->d, c->sym, TK_NEWREQ, TRACE_NULL);
+
+	if (slot < 0 || slot >= SLOTS_MAX || sig_scalar(w->d, c->sym, TK_SRC, INT64_MIN) == INT64_MIN)
+		return;
+	if (ARRAY_ROOM_ZEROED(w->half, w->n_half, (size_t)slot + 1) != 0) {
+		otf2_keep(w, OTF2_ERROR_MEM_ALLOC_FAILED);
+		return;
+	}
+	w->half[slot] = (struct otf2_slot){.kind = SLOT_RECV, .sym = c->sym, .m = receive_of(w, c->sym, 1)};
+	start_request(w, &w->half[slot], c);
 }
 
 /* The call starts a one-sided operation, which may have a request. */
@@ -390,7 +420,10 @@ static void inner_events(struct otf2_writer *w, const struct export_call *c, con
 			blocking_receive(w, c, 1);
 		break;
 	case TC_RECV: blocking_receive(w, c, 0); break;
-	case TC_ISEND: new_request(w, c, fn, SLOT_SEND); break;
+	case TC_ISEND:
+		new_request(w, c, fn, SLOT_SEND);
+		new_half(w, c);
+		break;
 	case TC_IRECV: new_request(w, c, fn, SLOT_RECV); break;
 	case TC_ICOLL: new_request(w, c, fn, SLOT_COLL); break;
 	case TC_PROBE: new_request(w, c, fn, SLOT_MESSAGE); break;
@@ -407,8 +440,10 @@ static void inner_events(struct otf2_writer *w, const struct export_call *c, con
 		break;
 	case TC_LOCAL:
 		s = slot_at(w, sig_scalar(w->d, c->sym, TK_REQ, TRACE_NULL), false);
-		if (s && !strcmp(fn->name, "MPI_Request_free"))
+		if (s && !strcmp(fn->name, "MPI_Request_free")) {
+			half_drop(w, s - w->slot);
 			*s = (struct otf2_slot){0};
+		}
 		break;
 	default:
 		break;
@@ -475,6 +510,7 @@ int otf2_write_rank(struct otf2 *o, uint32_t rank, struct errbuf *err)
 	free(w.comm);
 	free(w.site);
 	free(w.slot);
+	free(w.half);
 	otf2_rma_end(&w);
 	otf2_received_end(&w);
 	return rv;

@@ -40,8 +40,8 @@ struct otf2_writer {
 	OTF2_AttributeList *attributes;
 	uint32_t *comm;    /* numbers in OTF2 */
 	uint32_t *site;    /* string of each signature's call site, or OTF2_UNDEFINED_STRING */
-	struct otf2_slot *slot;
-	uint32_t n_slot;
+	struct otf2_slot *slot, *half; /* half: the receives of MPI_Isendrecv, by the slots of their requests */
+	uint32_t n_slot, n_half;
 	uint64_t next_id;
 	struct otf2_epoch *epoch; /* of each window */
 	struct otf2_operation *op;
