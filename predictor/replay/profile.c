@@ -93,6 +93,18 @@ int profile_add(struct profile *p, int64_t from_s, int64_t to_s, int64_t nodes, 
 	return 0;
 }
 
+int profile_append(struct profile *p, int64_t from_s, int64_t nodes, struct errbuf *err)
+{
+	const struct profile_step last = p->steps[p->n - 1];
+
+	if (make_room(p, err) < 0)
+		return -1;
+	if (last.from_s < from_s)
+		p->n++;
+	p->steps[p->n - 1] = (struct profile_step){from_s, last.free + nodes};
+	return 0;
+}
+
 void profile_trim(struct profile *p, int64_t now)
 {
 	size_t i = step_at(p, now);

@@ -21,11 +21,13 @@ struct profile {
 	size_t n, room;
 };
 
-/* All nodes free from now on; the memory is kept for the next one. */
+/* So many nodes free from now on; the memory is kept for the next one. */
 int profile_reset(struct profile *p, int64_t now, int64_t nodes, struct errbuf *err);
 void profile_free(struct profile *p);
 /* Nodes more (or less) from from_s to before to_s. */
 int profile_add(struct profile *p, int64_t from_s, int64_t to_s, int64_t nodes, struct errbuf *err);
+/* Nodes more from from_s on for ever; from_s is not before the last step. */
+int profile_append(struct profile *p, int64_t from_s, int64_t nodes, struct errbuf *err);
 /* Forget what was before now. */
 void profile_trim(struct profile *p, int64_t now);
 

@@ -51,6 +51,7 @@ struct sim {
 	int64_t head_s;
 	/* Conservative: what is planned, and the next promise. */
 	struct profile profile;
+	bool planned; /* SIM_SLURM: the profile is that of the last pass */
 	int64_t wake_s;
 };
 
