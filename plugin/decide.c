@@ -478,10 +478,9 @@ static int wait_for_estimates(struct deciding *d, bool named, const struct store
 	return 0;
 }
 
-static void identify(struct deciding *d)
+static void identify(struct identity_room *room, const struct decide_input *in, struct decision *out)
 {
-	const struct decide_input *in = d->in;
-	struct job_comment *c = &d->out->comment;
+	struct job_comment *c = &out->comment;
 	struct identity_input id = {
 	    .uid = in->uid,
 	    .script = in->script,
@@ -492,13 +491,13 @@ static void identify(struct deciding *d)
 	    .layout = in->layout,
 	};
 
-	identity_compute_within(d->identity, &id, &d->out->id);
+	identity_compute_within(room, &id, &out->id);
 	c->launch = store_launch_name(in->uid, &in->layout, env_value(in, LAUNCHES_VAR));
-	memcpy(c->key, d->out->id.key, sizeof(c->key));
-	memcpy(c->family, d->out->id.family, sizeof(c->family));
-	identity_vars_format(&d->out->id, c->vars, sizeof(c->vars));
+	memcpy(c->key, out->id.key, sizeof(c->key));
+	memcpy(c->family, out->id.family, sizeof(c->family));
+	identity_vars_format(&out->id, c->vars, sizeof(c->vars));
 	if (c->vars[0])
-		memcpy(c->kin, d->out->id.kin, sizeof(c->kin));
+		memcpy(c->kin, out->id.kin, sizeof(c->kin));
 }
 
 /* An unknown program. If its kin predicts a run where the job will run, that is the prediction. Otherwise this is
@@ -522,7 +521,7 @@ static int decide_batch(struct deciding *d, bool named)
 	struct store_lookup *known = &d->known;
 	int rv;
 
-	identify(d);
+	identify(d->identity, d->in, d->out);
 	rv = d->src->reads->lookup(d->src->store, d->out->id.key, known, d->err);
 	if (rv < 0)
 		return -1;
@@ -624,6 +623,13 @@ void decide_room_destroy(struct decide_room *room)
 		return;
 	identity_room_destroy(room->identity);
 	free(room);
+}
+
+void decide_identify(struct decide_room *room, const struct decide_input *in, struct decision *out)
+{
+	clear_decision(out);
+	if (in->script)
+		identify(room->identity, in, out);
 }
 
 int decide(const struct decide_input *in, const struct precedent_conf *conf, const struct decide_source *src,

@@ -138,6 +138,8 @@ struct decision {
 	struct identity id;		      /* if no identity was computed: n_vars is 0 and keys are "" */
 };
 
+/* Only the identity of a job with a script: id of *out, and key, family, kin and numbers of its comment, as decide() finds them. */
+void decide_identify(struct decide_room *room, const struct decide_input *in, struct decision *out);
 /* Returns 0, or -1 if the store failed (err says why); then *out has ACT_NONE. */
 int decide(const struct decide_input *in, const struct precedent_conf *conf, const struct decide_source *src,
 	   struct decision *out, struct errbuf *err);

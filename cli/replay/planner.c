@@ -308,8 +308,10 @@ static int kin_learn(struct planner *p, struct untaught *u, struct errbuf *err)
 {
 	struct store_run row;
 	unsigned later = 0;
-	int rc = 0;
+	int rc = u->n ? store_begin(p->store, err) : 0;
 
+	if (rc < 0 || !u->n)
+		return rc;
 	for (uint32_t i = 0; i < u->n && rc >= 0; i++) {
 		struct ended_run r = {.env = &p->env, .row = &row, .now = store_time(p, p->outcomes[u->job[i]].end_s)};
 
@@ -319,7 +321,10 @@ static int kin_learn(struct planner *p, struct untaught *u, struct errbuf *err)
 		ended_run_forget(&r);
 	}
 	u->n = 0;
-	return rc < 0 ? -1 : 0;
+	if (rc >= 0)
+		return store_commit(p->store, err);
+	store_rollback(p->store);
+	return -1;
 }
 
 /* ---- submission ---- */
@@ -409,10 +414,11 @@ static int estimate_note(struct planner *p, size_t job, const struct job_comment
 	return 0;
 }
 
-static int job_decide(struct planner *p, size_t job, int64_t now, struct decision *out, struct errbuf *err)
+static struct decide_input input_of(struct planner *p, size_t job, int64_t now)
 {
 	const struct stream_job *j = &p->conf.stream->about[job];
-	const struct decide_input in = {
+
+	return (struct decide_input){
 		.uid = j->uid,
 		.script = p->conf.by == PLAN_SIMILAR ? NULL : script_of(p, j->program),
 		.invented = true,
@@ -428,6 +434,12 @@ static int job_decide(struct planner *p, size_t job, int64_t now, struct decisio
 		.array_inx = j->array_job ? p->indexes.text : NULL,
 		.now = now,
 	};
+}
+
+/* If runs of the job's kin were not learned from, they are first. */
+static int job_decide(struct planner *p, size_t job, int64_t now, struct decision *out, struct errbuf *err)
+{
+	const struct decide_input in = input_of(p, job, now);
 	const struct decide_source src = {
 		.reads = &p->reads,
 		.store = p->store,
@@ -436,28 +448,13 @@ static int job_decide(struct planner *p, size_t job, int64_t now, struct decisio
 		.places = &p->places,
 		.soft_works = true,
 	};
-
-	return decide(&in, p->conf.conf, &src, out, err);
-}
-
-/* The decision says which kin it is. If runs of the kin were not learned from, they are, and the decision is made again. */
-static int job_decide_taught(struct planner *p, size_t job, int64_t now, struct decision *out, struct errbuf *err)
-{
 	struct untaught *u;
-	int rc = job_decide(p, job, now, out, err);
 
-	if (rc < 0 || !out->comment.key[0])
-		return rc;
+	decide_identify(p->room, &in, out);
 	u = untaught_find(p, kin_of(&out->comment));
-	if (!u || !u->n)
-		return 0;
-	if (store_begin(p->store, err) < 0)
+	if (u && kin_learn(p, u, err) < 0)
 		return -1;
-	if (kin_learn(p, u, err) < 0) {
-		store_rollback(p->store);
-		return -1;
-	}
-	return store_commit(p->store, err) < 0 ? -1 : job_decide(p, job, now, out, err);
+	return decide(&in, p->conf.conf, &src, out, err);
 }
 
 /* The tasks of an array are one submission: the plugin decides once, for all indexes. */
@@ -475,7 +472,7 @@ static int submission_decide(struct planner *p, size_t job, int64_t now, struct 
 	}
 	if (j->array_job && array_indexes_of(&p->indexes, p->conf.stream, job) < 0)
 		return err_set(err, "no memory for the indexes of an array");
-	if (job_decide_taught(p, job, now, &p->decided, err) < 0 || program_meet(p, j, &p->decided, now, err) < 0 ||
+	if (job_decide(p, job, now, &p->decided, err) < 0 || program_meet(p, j, &p->decided, now, err) < 0 ||
 	    estimate_note(p, job, &p->decided.comment, err) < 0)
 		return -1;
 	made = (struct array_decision){job, p->decided.wish.limit_min, p->decided.comment};
