@@ -17,8 +17,8 @@
 /* Does the command of this name build what a file of its directory says? */
 bool build_command(const char *name);
 /*
- * Call f with the path of each source. A command of the script builds in its directory, or in that of its option (-C). The sources
- * of this directory count, and those of src/ and include/ below, in the order of their names.
+ * Call f with the path of each source. A command builds in the directory of its option -C, else where it runs. The sources there, and in
+ * src/ and include/ below, count in the order of their names.
  */
 void build_sources_each(const struct script_words *w, void (*f)(const char *path, void *arg), void *arg);
 

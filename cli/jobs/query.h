@@ -16,8 +16,8 @@ json_t *query_load(const char *path, const char *verb, const char *member);
 int query_print_json(json_t *answer);
 
 /*
- * Adds to a job of squeue what is expected of it: takes, limit_end, end, end_lo and end_hi. run: what precedentd tells of it, or
- * NULL. No end is later than the limit's. A job that waits cannot begin before now.
+ * Adds takes, limit_end, end, end_lo and end_hi to a job of squeue. run: precedentd's answer about the job, or NULL. No end is
+ * later than the limit's. A job that waits cannot begin before now.
  */
 void queue_expect(json_t *job, const json_t *run, time_t now);
 

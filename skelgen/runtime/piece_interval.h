@@ -20,8 +20,8 @@ struct piece {
 };
 
 /*
- * Half-width of a 95 % interval of the sum of weight x time over the pieces that have run, ns. left_ns: root of the sum of
- * squares of the traced times of long segments that are left out. A long segment has one deviation, as a piece has one, so its
+ * Half-width of a 95 % interval, ns, of the sum of weight x time over the pieces that have run. left_ns: of the long segments that
+ * are left out, the root of the sum of their squared traced times. A long segment has one deviation, as a piece has one. So its
  * variance grows with the square of its time.
  */
 double pieces_half_ns(const struct piece *p, int n, double left_ns);

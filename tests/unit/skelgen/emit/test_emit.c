@@ -294,7 +294,7 @@ static bool is_part_of(const uint64_t *record, uint64_t n, const uint64_t *gap, 
 	return false;
 }
 
-/* Each execution that runs has its own gap: all in the order of the run, or those that are not left out. */
+/* Each execution that runs has its own gap, in the order of the run. */
 static void test_gaps_keep_their_order(void **arg)
 {
 	uint64_t random = 5, gap[TURNS], n;
