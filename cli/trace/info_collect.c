@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One pass over a trace: see info_collect.h. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,6 +245,7 @@ static void add_rank(struct info *o, struct info_rank *ir, const struct trace_ra
 	ir->wall = k->wall_ns * 1e-9;
 	ir->polls = k->defs.proc.polls;
 	ir->overhead = (double)k->defs.proc.end_ticks * k->defs.proc.ns_per_tick * 1e-9 - ir->wall;
+	ir->paused = fmax(0, ir->overhead - k->defs.proc.overhead_ticks * (double)ir->events * k->defs.proc.ns_per_tick * 1e-9);
 	ir->polling = (double)k->defs.proc.poll_ticks * k->defs.proc.ns_per_tick * 1e-9;
 	ir->state[TSTATE_WORKING] += ir->compute;
 	ir->state[TSTATE_WAITING] += ir->polling;
@@ -255,6 +257,7 @@ static void add_rank(struct info *o, struct info_rank *ir, const struct trace_ra
 	o->mpi += ir->mpi;
 	o->polling += ir->polling;
 	o->overhead += ir->overhead;
+	o->paused += ir->paused;
 	o->n_present++;
 	if (ir->wall > o->wall)
 		o->wall = ir->wall;

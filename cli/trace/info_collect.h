@@ -27,6 +27,7 @@ struct info_site {
 struct info_rank {
 	bool present;
 	double wall, compute, mpi, overhead; /* seconds */
+	double paused;                       /* part of overhead: rare long pauses of the recorder */
 	double polling;                      /* in unsuccessful tests: part of neither of the above */
 	double state[TSTATE_N];              /* seconds */
 	uint64_t events, untimed, polls;
@@ -38,7 +39,7 @@ struct info {
 	uint64_t dropped; /* events whose times are in histograms only */
 	double wall;    /* longest rank */
 	double compute, mpi, polling; /* sums over ranks */
-	double overhead;
+	double overhead, paused;
 	struct info_sum cls[TC_N];
 	struct info_sum fn[TRACE_FN_N];
 	struct info_site *site; /* the longest first */

@@ -79,6 +79,7 @@ static json_t *ranks_json(const struct trace *t, const struct info *o)
 				      p->ended ? p->ended : "");
 
 		json_object_set_new(x, "polling_s", json_real(k->polling));
+		json_object_set_new(x, "paused_s", json_real(k->paused));
 		if (p->network && *p->network)
 			json_object_set_new(x, "switches", json_string(p->network));
 		if (p->devices)
@@ -197,6 +198,7 @@ int info_print_json(const struct trace *t, const struct info *o, const char *pat
 			 (json_int_t)o->untimed, "dropped", (json_int_t)o->dropped);
 	if (root) {
 		set_tables(root, t, o, sym);
+		json_object_set_new(root, "paused_s", json_real(o->paused));
 		json_object_set_new(root, "devices", devices_json(trace_devices(t, &ranks)));
 		for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 			if (trace_job_get(t, keys[i]))

@@ -19,6 +19,7 @@
 #define DAMAGE_LINES 3
 #define SMALL_SHARE  0.001 /* classes below it are one line */
 #define BALANCED     0.03  /* of the run: so much longer than the mean may the slowest rank compute */
+#define PAUSED_SHARE 0.01  /* shorter pauses of the recorder are not told */
 #define SPARK_CELLS  48
 
 const char *info_rest(const struct info_view *v, int used, const char *text, char *buf, size_t size)
@@ -485,17 +486,31 @@ static void print_counted(const struct info_view *v)
 	free(list);
 }
 
-static void print_foot(const struct info_view *v)
+/* What the tracer itself took. Few calls may have no measured cost. */
+static void print_tracer(const struct info_view *v)
 {
 	const struct info *o = v->o;
+	double paused = o->paused > PAUSED_SHARE * v->total ? o->paused : 0, cost = o->overhead - paused;
+	double percent = v->total > 0 ? 100 / v->total : 0;
+	char a[32];
+
+	if (!o->events)
+		return;
+	printf("  tracer   ");
+	if (cost > 0 || !paused)
+		printf("%.0f ns a call, %.2f %% of the time%s", 1e9 * cost / (double)o->events, percent * cost, paused ? ", and " : "\n");
+	if (paused)
+		printf("%s (%.1f %%) in pauses\n", info_time(a, sizeof(a), paused), percent * paused);
+}
+
+static void print_foot(const struct info_view *v)
+{
 	const char *samples = trace_job_get(v->t, "samples");
 	double error = clock_error(v->t);
 	char a[32];
 
 	putchar('\n');
-	if (o->events)
-		printf("  tracer   %.0f ns a call, %.2f %% of the time\n", 1e9 * o->overhead / (double)o->events,
-		       v->total > 0 ? 100 * o->overhead / v->total : 0);
+	print_tracer(v);
 	if (samples && !strncmp(samples, "none", 4))
 		printf("  samples  %s\n", samples);
 	if (error >= 0)

@@ -67,6 +67,12 @@ subtest 'the screen' => sub {
 	like($text, qr/^Messages: 1,000 of /m, 'messages');
 	like($text, qr/busiest of 2 pairs: .*0→1 /, 'who sends to whom');
 	like($text, qr/^  counted  .*MPI_Comm_rank 2/m, 'functions that are only counted');
+	my ($tracer) = $text =~ /^  tracer   (.*)$/m;
+	my ($ns) = $tracer =~ /^(\d+) ns a call, [\d.]+ % of the time/;
+	my ($pauses) = $tracer =~ /([\d.]+ \w+) \([\d.]+ %\) in pauses$/;
+	my $json = json_of($heat);
+	cmp_ok(abs(($ns // 0) * 1e-9 * $json->{events} + ($pauses ? $json->{paused_s} : 0) - $json->{overhead_s}), '<=', 1e-9 * $json->{events},
+		'what the tracer took: calls, and pauses if they were long');
 	cmp_ok(scalar split(/\n/, $text), '<=', 42, 'all on one screen');
 	unlike($text, qr/\e/, 'no colours where there is no terminal');
 };
