@@ -169,7 +169,7 @@ subtest 'a predicted job is compared with its prediction' => sub {
 		'explain tells computation from MPI') or diag $words;
 	note $words;
 	like($words, qr/job $first ran/, 'names the traced job');
-	like($words, qr/on slow it stands for .* 2\.00 times fast/, 'and the ratio');
+	like($words, qr/by its run on slow, the whole program takes .* there, 2\.00 times fast/, 'and the ratio');
 	like($words, qr/COMPLETED after .*: predicted .* interval/, 'and the outcome');
 	# A run that the machine slowed down makes fast too uncertain to be told.
 	like($words, qr/^Estimates: (?:fast|slow) .*\n +from the /m, 'and the evidence');
