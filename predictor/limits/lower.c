@@ -6,6 +6,7 @@
 #include "common/duration.h"
 #include "predictor/limits/raise.h"
 #include "predictor/limits/lower.h"
+#include "predictor/store/runs.h"
 
 /* A job whose trigger is set and whose limit is not as yet. */
 struct waiting {
@@ -141,6 +142,19 @@ static void check_short(struct look *l)
 
 /* ---- limits ---- */
 
+/* At once: `precedent queue` takes another limit for the user's. */
+static void note_limit(const struct look *l, uint32_t job_id, uint32_t limit_min)
+{
+	struct store_run run;
+	struct errbuf why;
+
+	if (!l->env->store || store_run_get(l->env->store, job_id, &run, &why) <= 0 || run.end_state[0] || run.limit_min != DURATION_UNSET)
+		return;
+	run.limit_min = limit_min;
+	if (store_run_put(l->env->store, &run, &why) == 0 && l->env->counts)
+		l->env->counts->limited++;
+}
+
 static void set_limit(struct look *l, const struct cluster_job *job, struct waiting *w)
 {
 	const struct job_comment *c = job->ours;
@@ -159,6 +173,7 @@ static void set_limit(struct look *l, const struct cluster_job *job, struct wait
 		return;
 	}
 	daemon_say(l->env, LOG_LEVEL_INFO, "job %u: limit set from %s to %s, key %.8s", job->job_id, from, to, c->key);
+	note_limit(l, job->job_id, limit);
 }
 
 static struct waiting *remembered(const struct look *l, const struct cluster_job *job)

@@ -128,7 +128,7 @@ static int shorten(struct look *l, const struct store_limit *row, const struct c
 		return -1;
 	if (limit_set(l, job, limit_min, "set") == 0) {
 		l->tally.obeyed++;
-		return 0;
+		return run_note(l, job->job_id, limit_min, true); /* at once: `precedent queue` takes another limit for the user's */
 	}
 	l->tally.refused++;
 	return store_limit_put(l->env->store, row, &l->why);

@@ -105,7 +105,9 @@ static void test_first_the_trigger(void **state)
 	assert_int_equal(comment_of(j).limit_min, 10);
 	assert_int_equal(comment_of(j).wish_min, DURATION_UNSET);
 	assert_int_equal(comment_of(j).user_limit_min, 60);
-	assert_int_equal(w->counts.limited, 0);
+	assert_int_equal(w->counts.limited, 1);
+	assert_int_equal(store_run_get(w->store, 30, &r, &e), 1);
+	assert_int_equal(r.limit_min, 10); /* at once */
 	obey(j);
 	for (int i = 0; i < 20; i++)
 		look();

@@ -294,6 +294,7 @@ static void test_lowered_at_the_end(void **state)
 	look();
 	look();
 	assert_int_equal(w->last_limit_min, 10);
+	assert_int_equal(run_of(30).limit_min, 10); /* at once */
 	j->limit_min = 10;
 	job_run(j);
 	end = w->now + 300;
