@@ -190,7 +190,6 @@ static int runs_forget(struct store *s, const char *key, uint32_t uid, struct er
 	sqlite3_stmt *st = store_prepare(s, "DELETE FROM runs WHERE key = ?1 AND uid = ?2", err);
 	int n;
 
-	store_past_drop(s);
 	if (!st)
 		return -1;
 	if (store_bind_key(st, 1, key) < 0) {

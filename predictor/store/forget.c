@@ -61,7 +61,6 @@ int store_user_forget(struct store *s, uint32_t uid, int64_t now, struct errbuf 
 {
 	int rows;
 
-	store_past_drop(s);
 	if (store_begin(s, err) < 0)
 		return -1;
 	rows = run_all(s, uid, now, err);

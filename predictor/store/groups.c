@@ -150,19 +150,18 @@ int store_groups_get(struct store *s, const struct group_ids *ids, struct ladder
 static int group_put(struct store *s, uint64_t id, const struct ladder_group *g, const struct group_run *run,
 		     struct errbuf *err)
 {
-	sqlite3_stmt *st = store_stmt(s, Q_GROUP_PUT, err);
+	sqlite3_stmt *st;
 
+	if (s->past)
+		return past_memory_group(s->past, id, g) < 0 ? store_past_full(s, err) : 0;
+	st = store_stmt(s, Q_GROUP_PUT, err);
 	if (!st)
 		return -1;
 	sqlite3_bind_int64(st, 1, (int64_t)id);
 	sqlite3_bind_blob(st, 2, g, sizeof(*g), SQLITE_STATIC);
 	sqlite3_bind_int64(st, 3, run->end_time);
 	sqlite3_bind_int64(st, 4, run->uid);
-	if (store_run_stmt(s, st, "cannot write a group of runs", err) < 0)
-		return -1;
-	if (s->past && past_memory_group(s->past, id, g) < 0)
-		store_past_drop(s);
-	return 0;
+	return store_run_stmt(s, st, "cannot write a group of runs", err) < 0 ? -1 : 0;
 }
 
 int store_groups_add(struct store *s, const struct group_ids *ids, const struct group_run *run, struct errbuf *err)

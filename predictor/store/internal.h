@@ -104,7 +104,7 @@ struct store {
 	unsigned depth; /* of nested store_begin */
 	struct index_file *index; /* the one that the store took for its own when it was last looked at; NULL: none */
 	bool index_counts;	  /* of a reader: a name that the index lacks is not in the store */
-	struct past_memory *past; /* of a store in memory; NULL: store_past_read asks SQLite */
+	struct past_memory *past; /* of a store in memory; NULL: all is in SQLite */
 	sqlite3_stmt *stmt[Q_N];
 };
 
@@ -132,8 +132,8 @@ void store_column_key(sqlite3_stmt *st, int column, char key[IDENTITY_KEY_LEN + 
 void store_column_text(sqlite3_stmt *st, int column, char *out, size_t size);
 void store_bind_text(sqlite3_stmt *st, int column, const char *text); /* borrowed until reset */
 
-/* Rows of runs or drifts go: the copy in memory would keep them. */
-void store_past_drop(struct store *s);
+/* Memory for runs, drifts or groups has run out; returns -1. */
+int store_past_full(struct store *s, struct errbuf *err);
 
 /* ---- index.c: the index, by readers (store_index_check in store.h) and writers ---- */
 

@@ -37,10 +37,9 @@ static void past_read(sqlite3_stmt *st, struct store_past *p)
 	p->pred_s = p->told && !p->array_job ? sqlite3_column_double(st, 8) : 0;
 }
 
-void store_past_drop(struct store *s)
+int store_past_full(struct store *s, struct errbuf *err)
 {
-	past_memory_destroy(s->past);
-	s->past = NULL;
+	return store_fault_set(STORE_FAILED, err, "%s: out of memory", s->path);
 }
 
 static bool are_keys(const struct store_past_filter *f)
@@ -155,7 +154,7 @@ int store_drift_put(struct store *s, const char *key, const char *candidate, con
 	sqlite3_bind_int64(st, 5, d->acted);
 	rv = store_run_stmt(s, st, "cannot write a drift", err);
 	if (rv >= 0 && s->past && past_memory_drift(s->past, key, candidate, d) < 0)
-		store_past_drop(s);
+		return store_past_full(s, err);
 	return rv < 0 ? -1 : 0;
 }
 

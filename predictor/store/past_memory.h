@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Runs, drifts and groups of similar runs of a store in memory. Each answer is the answer of SQLite to the same question, without
- * a statement. The store writes each such row into this copy too. A function that deletes rows or undoes a transaction drops the
- * whole copy; SQLite answers from then on.
+ * a statement. Groups are here alone. SQLite has runs and drifts too, for other questions. No row is ever deleted.
  */
 #ifndef PRECEDENT_PREDICTOR_STORE_PAST_MEMORY_H
 #define PRECEDENT_PREDICTOR_STORE_PAST_MEMORY_H
@@ -15,7 +14,7 @@ struct past_memory;
 struct past_memory *past_memory_create(void); /* NULL if memory runs out */
 void past_memory_destroy(struct past_memory *m); /* NULL is legal */
 
-/* Return 0, or -1 if memory runs out: the copy is then no longer complete. */
+/* Return 0, or -1 if memory runs out. */
 int past_memory_run(struct past_memory *m, const struct store_run *r);
 int past_memory_drift(struct past_memory *m, const char *key, const char *candidate, const struct drift *d);
 int past_memory_group(struct past_memory *m, uint64_t id, const struct ladder_group *g);

@@ -166,7 +166,6 @@ int store_prune_step(struct store *s, int64_t before, unsigned max, struct store
 {
 	int n;
 
-	store_past_drop(s);
 	if (store_begin(s, err) < 0)
 		return -1;
 	n = at->stage == STAGE_RUNS	? prune_runs(s, before, max, at, err)

@@ -55,7 +55,7 @@ static int run_write(struct store *s, enum store_query q, const struct store_run
 	sqlite3_bind_int64(st, 34, r->plan_min);
 	n = store_run_stmt(s, st, "cannot write a run", err);
 	if (n > 0 && s->past && past_memory_run(s->past, r) < 0)
-		store_past_drop(s);
+		return store_past_full(s, err);
 	return n;
 }
 

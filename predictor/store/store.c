@@ -347,13 +347,14 @@ static int run_sql(struct store *s, const char *sql, struct errbuf *err)
 	return rc == SQLITE_OK ? 0 : store_fail(s, rc, "cannot open", err);
 }
 
-/* The copy in memory (past_memory.h) answers the queries that these indexes serve. Each row would update them. */
+/* past_memory.h answers the queries that these indexes serve. Each row would update them. Nothing is undone: no journal. */
 static int open_memory(struct store *s, struct errbuf *err)
 {
 	s->past = past_memory_create();
 	if (!s->past)
-		return 0;
-	return run_sql(s, "DROP INDEX runs_submit; DROP INDEX runs_user; DROP INDEX runs_family; DROP INDEX runs_kin;"
+		return store_past_full(s, err);
+	return run_sql(s, "PRAGMA journal_mode = OFF;"
+			     "DROP INDEX runs_submit; DROP INDEX runs_user; DROP INDEX runs_family; DROP INDEX runs_kin;"
 			     "DROP INDEX runs_open; DROP INDEX programs_updated; DROP INDEX programs_family; DROP INDEX programs_busy", err);
 }
 
@@ -487,11 +488,17 @@ static int still_open(struct store *s, struct errbuf *err)
 	return 0;
 }
 
+/* A store in memory undoes nothing, so transactions within one need no savepoint. outer: transactions around. */
+static bool is_within_memory(const struct store *s, unsigned outer)
+{
+	return s->past && outer;
+}
+
 int store_begin(struct store *s, struct errbuf *err)
 {
 	enum store_query how = s->depth ? Q_SAVE : s->writable ? Q_BEGIN : Q_BEGIN_READ;
 
-	if (still_open(s, err) < 0 || run_simple(s, how, "cannot begin", err) < 0)
+	if (still_open(s, err) < 0 || (!is_within_memory(s, s->depth) && run_simple(s, how, "cannot begin", err) < 0))
 		return -1;
 	s->depth++;
 	return 0;
@@ -499,7 +506,8 @@ int store_begin(struct store *s, struct errbuf *err)
 
 int store_commit(struct store *s, struct errbuf *err)
 {
-	if (still_open(s, err) < 0 || run_simple(s, s->depth > 1 ? Q_SAVE_RELEASE : Q_COMMIT, "cannot commit", err) < 0)
+	if (still_open(s, err) < 0 || (!is_within_memory(s, s->depth - 1) &&
+				       run_simple(s, s->depth > 1 ? Q_SAVE_RELEASE : Q_COMMIT, "cannot commit", err) < 0))
 		return -1;
 	s->depth--;
 	return 0;
@@ -507,9 +515,8 @@ int store_commit(struct store *s, struct errbuf *err)
 
 void store_rollback(struct store *s)
 {
-	bool open = !sqlite3_get_autocommit(s->db);
+	bool open = !s->past && !sqlite3_get_autocommit(s->db);
 
-	store_past_drop(s);
 	if (open && s->depth > 1) {
 		run_simple(s, Q_SAVE_BACK, "cannot roll back", NULL);
 		run_simple(s, Q_SAVE_RELEASE, "cannot roll back", NULL);

@@ -31,7 +31,11 @@ enum store_flags {
 	STORE_READ = 0,	 /* never creates, never writes, never waits for a lock unless STORE_WAIT */
 	STORE_WRITE = 1, /* creates the file (0640) and brings an older schema up to date */
 	STORE_WAIT = 2,	 /* wait up to 5 s for a lock instead of failing at once */
-	STORE_MEMORY = 4, /* an empty store without a file, for this handle alone; with STORE_WRITE. path names it in messages */
+	/*
+	 * An empty store without a file, for this handle alone; with STORE_WRITE. path names it in messages. Rows are never dropped
+	 * or undone: after store_rollback only store_close is legal.
+	 */
+	STORE_MEMORY = 4,
 };
 
 /* Why store_open or a later call failed; the text is in err. */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Past runs, drifts and groups of a store in memory are those that SQLite finds in a file with the same rows. */
-#include "predictor/store/busy.h"
-#include "predictor/store/forget.h"
 #include "predictor/store/groups.h"
-#include "predictor/store/keep.h"
 #include "predictor/store/past.h"
 #include "predictor/store/runs.h"
 #include "tests/unit/store_fixture.h"
@@ -203,72 +200,6 @@ static void test_as_file(void **state)
 	close_both();
 }
 
-/* Rows that go are not found any more, and later ones are. */
-static void goes(void (*drop)(struct store *s))
-{
-	open_both();
-	for (int i = 0; i < 2; i++)
-		drop(both[i]);
-	for (unsigned i = 0; i < QUERIES; i++) {
-		ask();
-		ask_small();
-		run_put();
-	}
-	close_both();
-}
-
-static void drop_pruned(struct store *s)
-{
-	assert_in_range(store_prune(s, NOW + 20, &err), 1, INT32_MAX);
-}
-
-static void drop_user(struct store *s)
-{
-	assert_in_range(store_user_forget(s, 1001, NOW, &err), 1, INT32_MAX);
-}
-
-static void drop_key(struct store *s)
-{
-	char key[IDENTITY_KEY_LEN + 1];
-
-	key_of(1, key);
-	assert_in_range(store_key_forget(s, key, 1001, NOW, &err), 1, INT32_MAX);
-}
-
-static void drop_undone(struct store *s)
-{
-	struct store_run r = {.jobid = 5000, .submit_time = NOW + 39, .uid = 1000, .end_state = "COMPLETED", .elapsed_s = 5};
-
-	key_of(1, r.key);
-	ok(store_begin(s, &err));
-	ok(store_run_put(s, &r, &err));
-	store_rollback(s);
-}
-
-static void test_rows_go(void **state)
-{
-	(void)state;
-	goes(drop_pruned);
-}
-
-static void test_user_goes(void **state)
-{
-	(void)state;
-	goes(drop_user);
-}
-
-static void test_key_goes(void **state)
-{
-	(void)state;
-	goes(drop_key);
-}
-
-static void test_undone(void **state)
-{
-	(void)state;
-	goes(drop_undone);
-}
-
 static void test_bad_key(void **state)
 {
 	const struct store_past_filter bad[] = {{.key = "12"}, {.family = ""}, {.kin = "x"}, {.family = KEY1, .kin = ""}, {.except = ""}};
@@ -284,8 +215,7 @@ static void test_bad_key(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(test_as_file), T(test_rows_go), T(test_user_goes), T(test_key_goes), T(test_undone),
-					   T(test_bad_key)};
+	const struct CMUnitTest tests[] = {T(test_as_file), T(test_bad_key)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
