@@ -40,8 +40,8 @@ struct untaught {
 	size_t waits;	/* then the first that waited; tasks start in this order */
 };
 
-/* A row that was read lately: the next run is looked at when the one before is learned from. */
-#define ROWS_KEPT 16
+/* A row that was written or read lately: most runs are learned from soon after their end. */
+#define ROWS_KEPT 1024 /* a megabyte */
 struct row_kept {
 	size_t job_and_1; /* 0: none */
 	struct store_run row;
@@ -253,7 +253,7 @@ static int untaught_add(struct planner *p, const char *id, size_t job, struct er
 	return 0;
 }
 
-/* The store may change figures of a run when it is put. It never changes them afterwards. */
+/* The store never changes a run. */
 static int row_read(struct planner *p, size_t job, struct store_run *row, struct errbuf *err)
 {
 	const struct store_run_id id = {p->conf.stream->about[job].jobid, store_time(p, sim_job_of(p, job)->submit_s)};
@@ -583,8 +583,10 @@ static int run_end(struct planner *p, size_t job, int64_t now, struct errbuf *er
 	if (store_begin(p->store, err) < 0)
 		return -1;
 	rc = similar_follow(&r, c, err);
-	if (rc == 0 && row.key[0])
+	if (rc == 0 && row.key[0]) {
+		p->kept[job % ROWS_KEPT] = (struct row_kept){job + 1, row};
 		rc = store_run_put(p->store, &row, err) < 0 ? -1 : untaught_add(p, kin_of(c), job, err);
+	}
 	if (rc < 0) {
 		store_rollback(p->store);
 		return -1;
