@@ -83,7 +83,7 @@ static void put_cuts(struct emit *e, const struct skel_node *n, struct text *out
 			 c->consecutive ? ", the first ones, because each needs the one before" : "",
 			 100 * e->times->node_ns[n->id] / e->times->node_ns[e->tree->root->id]);
 	if (n->kind == SKEL_LOOP)
-		series_report(e->plan, n->id, out);
+		series_report(e->plan, n->id, e->follows[n->id], out);
 	if (n->kind == SKEL_LOOP && c->refused)
 		text_put(out, "  loop of %llu iterations: whole, because fewer do not match\n",
 			 (unsigned long long)c->total);

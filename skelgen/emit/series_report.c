@@ -43,7 +43,7 @@ static void put_segments(const struct series_stats *s, struct text *out)
 	text_put(out, " us\n");
 }
 
-static void put_spikes(const struct skel_loop_series *l, struct text *out)
+static void put_spikes(const struct skel_loop_series *l, bool follows, struct text *out)
 {
 	const struct series_stats *s = &l->stats;
 
@@ -52,10 +52,10 @@ static void put_spikes(const struct skel_loop_series *l, struct text *out)
 	text_put(out, "    %llu of %llu iterations are rare long ones, %.2g %% of its time%s\n",
 		 (unsigned long long)s->n_spike, (unsigned long long)s->n,
 		 100 * s->spike_excess * s->usual / (s->mean * (double)s->n),
-		 l->spikes.known > 0 ? ": added by their rate and size" : ": the compute blocks hold them");
+		 (follows ? l->spikes_in_calls : l->spikes).known > 0 ? ": added by their rate and size" : ": the compute blocks hold them");
 }
 
-void series_report(const struct skel_plan *plan, uint32_t node, struct text *out)
+void series_report(const struct skel_plan *plan, uint32_t node, bool follows, struct text *out)
 {
 	const struct skel_loop_series *l = skel_series_of(plan->series, node);
 	const struct skel_cut *c = &plan->cut[node];
@@ -73,6 +73,6 @@ void series_report(const struct skel_plan *plan, uint32_t node, struct text *out
 	if (l->stats.period > 0)
 		text_put(out, ", with a period of %llu", (unsigned long long)(l->stats.period * l->stats.group));
 	text_put(out, "\n");
-	put_spikes(l, out);
+	put_spikes(l, follows, out);
 	text_put(out, "    expected half-width of the 95 %% interval: %.2g %%\n", 100 * expected);
 }

@@ -6,7 +6,7 @@
 #include "skelgen/emit/text.h"
 #include "skelgen/plan/plan.h"
 
-/* Nothing for a loop that runs whole. */
-void series_report(const struct skel_plan *plan, uint32_t node, struct text *out);
+/* Nothing for a loop that runs whole. follows: its windows vary as the traced iterations did. */
+void series_report(const struct skel_plan *plan, uint32_t node, bool follows, struct text *out);
 
 #endif

@@ -440,6 +440,33 @@ static void test_persistent_collective(void **arg)
 	free(c);
 }
 
+/* Rare long gaps hit either rank. Gaps at their place hold them. Spikes in calls are added. */
+static void test_report_of_spikes(void **arg)
+{
+	(void)arg;
+	for (int in_calls = 0; in_calls < 2; in_calls++) {
+		struct syn *s = syn_create(2);
+		uint64_t random = 3;
+		char *report;
+
+		syn_begin(s);
+		for (int i = 0; i < 10 * TURNS; i++)
+			for (int rank = 0; rank < 2; rank++) {
+				uint64_t gap = 20000 + syn_random(&random) % 4000, dur = 2000;
+
+				if (i % 100 == 37)
+					*(i / 100 % 2 == rank && !in_calls ? &gap : &dur) += 300000;
+				syn_call(s, rank, "MPI_Allreduce", 1, SYN(.count = 1, .gap_ns = gap, .dur_ns = dur));
+			}
+		syn_end(s);
+		free(emitted(s));
+		report = slurp("report.txt");
+		has(report, in_calls ? "added by their rate and size" : "the compute blocks hold them");
+		free(report);
+		entries(dir, true);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -454,6 +481,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_failure_leaves_nothing, make_dir, remove_dir),
 		cmocka_unit_test(test_data_layout),
 		cmocka_unit_test_setup_teardown(test_gaps_keep_their_order, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_report_of_spikes, make_dir, remove_dir),
 		cmocka_unit_test(test_statement_breaks),
 	};
 
