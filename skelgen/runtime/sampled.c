@@ -10,7 +10,7 @@
 #define SPIKE_LEAST 0.5  /* of a usual iteration */
 #define LEAST_PAIRS 2    /* of neighbouring windows, for a slope and a spread */
 #define LEAST_TURNS 5    /* of a short execution, after the warm-up */
-#define EXPLAINS    0.5  /* of the variance: a few windows that vary by noise alone may seem to follow the trace by chance */
+#define SURE        5.0  /* standard errors of a slope: by chance, 1.5 % of slopes from five windows are that large */
 
 uint64_t sampled_run(const struct sampled_plan *p)
 {
@@ -257,7 +257,8 @@ static struct whole regress(const struct sampled_plan *p, const double *sum, str
 		residual[i] = sum[i] - b * p->w[i].traced_ns;
 	}
 	w = whole_of(p, residual, plain.total_ns + b * lacks, (pairs - 1.0) / pairs);
-	return w.half2 < (1 - EXPLAINS) * plain.half2 ? w : plain;
+	/* A slope of so many standard errors leaves this part of the variance, about. */
+	return w.half2 < (pairs - 1) / (pairs - 1 + SURE * SURE) * plain.half2 ? w : plain;
 }
 
 struct sampled_result sampled_estimate(const struct sampled_plan *p, const double *sum_ns, double *each)

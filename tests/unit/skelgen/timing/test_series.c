@@ -184,7 +184,7 @@ static void test_coverage_another_run(void **state)
 /* A program of two ranks whose gaps the skeleton repeats one by one. */
 struct replayed {
 	const char *name;
-	enum { EQUAL, SPREAD, SKEWED, SELDOM, SLOWER, PAIR } gap;
+	enum { EQUAL, PHASES, SPREAD, SKEWED, SELDOM, SLOWER, PAIR } gap;
 	double calls, noise; /* time of the calls; its variation, another in each run */
 	double speed;        /* time of a gap on the machine of the skeleton */
 	double most;         /* width of the interval, relative to an interval without traced times */
@@ -192,6 +192,7 @@ struct replayed {
 
 static const struct replayed replayed[] = {
 	{"equal gaps", EQUAL, 0.2, 0.03, 1, 1},
+	{"equal gaps, noise in phases", PHASES, 0.2, 0.1, 1, 1},
 	{"gaps vary 3 %, calls more", SPREAD, 0.2, 0.1, 1, 1},
 	{"gaps vary 30 %", SPREAD, 0.2, 0.02, 1, 0.25},
 	{"gaps vary 30 %, half as fast", SPREAD, 0.5, 0.02, 2, 0.25},
@@ -217,6 +218,15 @@ static double gap_draw(const struct replayed *k, int i, int *next)
 		*next += 20 + (int)(41 * uniform());
 	}
 	return k->gap == SLOWER && i > 7 * N / 10 ? 1.5 * gap : gap;
+}
+
+/* Time of a call; *noise: of the call before. */
+static double call_draw(const struct replayed *k, double *noise)
+{
+	double alike = k->gap == PHASES ? 0.95 : 0;
+
+	*noise = alike * *noise + sqrt(1 - alike * alike) * normal();
+	return k->calls + k->noise * fabs(*noise);
 }
 
 /* Total of the gaps over what the windows hold of it, by their weights. */
@@ -252,7 +262,7 @@ static void measure_replayed(const struct replayed *k, uint64_t run, int seeds, 
 {
 	memset(q, 0, 2 * sizeof *q);
 	for (int seed = 0; seed < seeds; seed++) {
-		double x[N], y[N], scale[2], truth = 0;
+		double x[N], y[N], scale[2], noise = 0, truth = 0;
 		float gap[2][N];
 		struct sampled_result e;
 		struct skel_loop_series l = {.total = N, .visits = 1, .x = x, .gap = {gap[0], gap[1]}, .n_gap = 2};
@@ -264,14 +274,15 @@ static void measure_replayed(const struct replayed *k, uint64_t run, int seeds, 
 		for (int i = 0; i < N; i++) {
 			gap[0][i] = gap[1][i] = (float)gap_draw(k, i, &next);
 			gap[1][i] = k->gap == PAIR ? (float)gap_draw(k, i, &next) : gap[1][i];
-			x[i] = fmax(gap[0][i], gap[1][i]) + k->calls + k->noise * fabs(normal());
+			x[i] = fmax(gap[0][i], gap[1][i]) + call_draw(k, &noise);
 		}
 		assert_int_equal(series_analyse(x, N, 1, &l.stats), 0);
 		series_windows(&l.stats, N, 1, run, &p);
+		noise = 0;
 		for (int r = 0; r < 2; r++)
 			scale[r] = scale_of(&p, gap[r]);
 		for (int i = 0; i < N; i++) {
-			double call = k->calls + k->noise * fabs(normal());
+			double call = call_draw(k, &noise);
 
 			truth += k->speed * fmax(gap[0][i], gap[1][i]) + call;
 			y[i] = i == 0 ? x[0] : k->speed * fmax(scale[0] * gap[0][i], scale[1] * gap[1][i]) + call;
