@@ -25,18 +25,6 @@ static bool contains_key(const struct store_past *past, int n, const char *key)
 	return false;
 }
 
-/* Time of the estimate that the model is part of; 0: none. */
-static int64_t updated_of(const struct store_lookup *known, const char *candidate)
-{
-	for (unsigned i = 0; i < known->n_estimates; i++) {
-		const struct store_estimate *e = &known->estimates[i];
-
-		if (!strcmp(e->candidate, candidate) && (e->e.kind == ESTIMATE_JOINT || e->e.kind == ESTIMATE_MODEL))
-			return e->updated;
-	}
-	return 0;
-}
-
 static void stale_add(struct stale *list, unsigned *n, const char *key, int64_t updated)
 {
 	unsigned at = *n < RENEW_MAX ? (*n)++ : RENEW_MAX;
@@ -56,18 +44,18 @@ static int stale_find(const struct daemon_env *env, const struct store_run *run,
 	unsigned looked = 0;
 
 	for (int i = 0; i < n && looked < SCALING_POINTS_MAX; i++) {
-		struct store_lookup known;
+		enum estimate_kind kind;
 		int64_t updated;
 		int rc;
 
 		if (!strcmp(past[i].key, run->key) || contains_key(past, i, past[i].key))
 			continue;
 		looked++;
-		rc = store_lookup(env->store, past[i].key, &known, errp);
+		rc = store_estimate_updated(env->store, past[i].key, run->candidate, &kind, &updated, errp);
 		if (rc < 0)
 			return -1;
-		updated = rc ? updated_of(&known, run->candidate) : 0;
-		if (updated && updated < now)
+		/* the model is part of these alone */
+		if (rc && (kind == ESTIMATE_JOINT || kind == ESTIMATE_MODEL) && updated < now)
 			stale_add(list, found, past[i].key, updated);
 	}
 	return 0;

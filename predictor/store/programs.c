@@ -255,6 +255,26 @@ int store_estimate_drop(struct store *s, const char *key, const char *candidate,
 	return store_run_stmt(s, st, "cannot drop an estimate", err) < 0 ? -1 : 0;
 }
 
+int store_estimate_updated(struct store *s, const char *key, const char *candidate, enum estimate_kind *kind, int64_t *updated,
+			   struct errbuf *err)
+{
+	sqlite3_stmt *st = store_stmt(s, Q_ESTIMATE_UPDATED, err);
+	int rv;
+
+	if (!st)
+		return -1;
+	if (store_bind_key(st, 1, key) < 0)
+		return store_bad_key(s, key, err);
+	store_bind_text(st, 2, candidate);
+	rv = store_step(s, st, "cannot read an estimate", err);
+	if (rv == 1) {
+		*kind = (enum estimate_kind)sqlite3_column_int(st, 0);
+		*updated = sqlite3_column_int64(st, 1);
+	}
+	sqlite3_reset(st);
+	return rv;
+}
+
 static void read_estimate(sqlite3_stmt *st, struct store_estimate *e)
 {
 	store_column_text(st, 0, e->candidate, sizeof(e->candidate));

@@ -78,6 +78,9 @@ struct store_estimate {
 	bool stale;   /* read only: node_class has gone from the candidate (store/keep.h); the interval is widened */
 };
 int store_estimate_put(struct store *s, const char *key, const struct store_estimate *e, struct errbuf *err);
+/* When and how it was made: 1, 0 there is none, -1 on error. */
+int store_estimate_updated(struct store *s, const char *key, const char *candidate, enum estimate_kind *kind, int64_t *updated,
+			   struct errbuf *err);
 int store_estimate_drop(struct store *s, const char *key, const char *candidate, struct errbuf *err);
 
 /* What the plugin needs of a program, in one read. */

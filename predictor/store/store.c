@@ -74,9 +74,10 @@ static const char *const queries[Q_N] = {
     [Q_ESTIMATE_DROP] = "DELETE FROM estimates WHERE key = ?1 AND candidate = ?2",
     [Q_ESTIMATE_DROP_ALL] = "DELETE FROM estimates WHERE key = ?1",
     [Q_ESTIMATE_LIST] = "SELECT e.candidate, mean_s, lo_s, hi_s, kind, n, node_class, updated, scale,"
-			" EXISTS(SELECT 1 FROM node_classes c WHERE c.candidate = e.candidate AND c.class_hex = e.node_class"
+			" e.node_class <> '' AND EXISTS(SELECT 1 FROM node_classes c WHERE c.candidate = e.candidate AND c.class_hex = e.node_class"
 			" AND (c.uid = -1 OR c.uid = (SELECT uid FROM programs WHERE key = ?1)) AND " STORE_CLASS_HAS_GONE("c") ")"
 			" FROM estimates e WHERE e.key = ?1",
+    [Q_ESTIMATE_UPDATED] = "SELECT kind, updated FROM estimates WHERE key = ?1 AND candidate = ?2",
     [Q_EVIDENCE_CLEAR] = "DELETE FROM evidence WHERE key = ?1 AND candidate = ?2",
     [Q_EVIDENCE_ADD] = "INSERT INTO evidence VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [Q_EVIDENCE_GET] = "SELECT kind, mean_s, lo_s, hi_s, runs, weight, error, programs FROM evidence"

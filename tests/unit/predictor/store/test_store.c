@@ -145,6 +145,8 @@ static void test_lookup(void **state)
 	struct store_program p = program(KEY1, PROGRAM_READY, NOW);
 	struct store_estimate e = {.candidate = "fast", .e = {190, 185, 200, ESTIMATE_BLEND, 3}, .node_class = "0123456789abcdef", .updated = NOW, .scale = 1};
 	struct store_lookup l;
+	enum estimate_kind kind;
+	int64_t updated;
 
 	(void)state;
 	ok(store_program_put(s, &p, &err));
@@ -166,6 +168,11 @@ static void test_lookup(void **state)
 	assert_int_equal(l.estimates[0].e.n, 3);
 	assert_string_equal(l.estimates[0].node_class, "0123456789abcdef");
 	assert_true(l.estimates[1].e.mean_s == 401);
+	assert_int_equal(store_estimate_updated(r, KEY1, "fast", &kind, &updated, &err), 1);
+	assert_true(kind == ESTIMATE_BLEND && updated == l.estimates[0].updated);
+	assert_int_equal(store_estimate_updated(r, KEY1, "slow", &kind, &updated, &err), 0);
+	assert_int_equal(store_estimate_updated(r, KEY2, "fast", &kind, &updated, &err), 0);
+	assert_int_equal(store_estimate_updated(r, "no key", "fast", &kind, &updated, &err), -1);
 	ok(store_estimate_drop(s, KEY1, "fast", &err));
 	assert_int_equal(store_lookup(r, KEY1, &l, &err), 1);
 	assert_int_equal(l.n_estimates, 1);
