@@ -575,18 +575,18 @@ static void run_fill(const struct planner *p, size_t job, const struct job_comme
 static int run_end(struct planner *p, size_t job, int64_t now, struct errbuf *err)
 {
 	const struct job_comment *c = p->comment[job];
-	struct store_run row;
-	struct ended_run r = {.env = &p->env, .row = &row, .now = now};
+	struct row_kept *kept = &p->kept[job % ROWS_KEPT];
+	const struct store_run *row = &kept->row;
+	struct ended_run r = {.env = &p->env, .row = row, .now = now};
 	int rc;
 
-	run_fill(p, job, c, &row);
+	kept->job_and_1 = job + 1;
+	run_fill(p, job, c, &kept->row);
 	if (store_begin(p->store, err) < 0)
 		return -1;
 	rc = similar_follow(&r, c, err);
-	if (rc == 0 && row.key[0]) {
-		p->kept[job % ROWS_KEPT] = (struct row_kept){job + 1, row};
-		rc = store_run_put(p->store, &row, err) < 0 ? -1 : untaught_add(p, kin_of(c), job, err);
-	}
+	if (rc == 0 && row->key[0])
+		rc = store_run_put(p->store, row, err) < 0 ? -1 : untaught_add(p, kin_of(c), job, err);
 	if (rc < 0) {
 		store_rollback(p->store);
 		return -1;

@@ -30,7 +30,6 @@ enum list_of { OF_KEY, OF_FAMILY, OF_KIN, LISTS };
 
 struct text {
 	char *text; /* owned */
-	size_t size; /* with its end */
 	struct list runs[LISTS];
 	bool drifted; /* it is the key of a drift */
 };
@@ -89,7 +88,6 @@ static uint32_t text_keep(struct past_memory *m, const char *text)
 		return i;
 	if (ARRAY_ROOM_ZEROED(m->text, m->text_room, m->n_text + 1) < 0 || !(m->text[m->n_text].text = strdup(text)))
 		return HASH_TABLE_NONE;
-	m->text[m->n_text].size = strlen(text) + 1;
 	i = m->n_text++;
 	return hash_table_add(&m->texts, XXH3_64bits(text, strlen(text)), i) < 0 ? HASH_TABLE_NONE : i;
 }
@@ -359,12 +357,11 @@ static bool is_within_change(const struct past_memory *m, const struct row *r, u
 	return i != HASH_TABLE_NONE && r->submit_time >= m->change[i].drift.since && r->submit_time <= m->change[i].drift.acted;
 }
 
+/* memccpy is a call. gcc copies a short text of unknown length by "rep movs", which takes many times as long. */
 static void text_copy(const struct text *t, char *out, size_t size)
 {
-	size_t n = t->size < size ? t->size : size;
-
-	memcpy(out, t->text, n);
-	out[n - 1] = '\0';
+	if (!memccpy(out, t->text, '\0', size))
+		out[size - 1] = '\0';
 }
 
 static void row_read(const struct past_memory *m, const struct row *r, unsigned at, struct store_past *out)
