@@ -6,15 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/shells.h"
+
 static const char *const COMMANDS[] = {"cmake", "gmake", "make", "meson", "ninja", "scons"};
 static const char *const DIR_OPTIONS[] = {"--build", "--directory", "-C"};
 static const char *const FILES[] = {"CMakeLists.txt", "GNUmakefile", "Makefile", "SConstruct", "build.ninja", "makefile", "meson.build"};
 static const char *const SUFFIXES[] = {"C", "F", "F03", "F08", "F77", "F90", "F95", "S", "c", "cc", "cmake", "cpp", "cu", "cuh",
 				       "cxx", "f", "f03", "f08", "f77", "f90", "f95", "for", "h", "hh", "hpp", "hxx", "inc", "inl", "mk", "s"};
 
-bool build_command(const char *name)
+static bool is_build_command(const char *name)
 {
 	return WORD_LISTED(path_base(name), COMMANDS);
+}
+
+const struct script_word *build_word(const struct script_word *words, size_t n)
+{
+	size_t i = 0;
+	while (i < n && !(words[i].flags & SCRIPT_WORD_HEAD))
+		i++;
+	if (i < n && (is_launcher(words[i].text) || shell_is_starter(words[i].text)))
+		while (i < n && !is_build_command(words[i].text))
+			i++;
+	return i < n && is_build_command(words[i].text) ? &words[i] : NULL;
 }
 
 /* Where words[0..n) build, relative to the command's directory. NULL: it is not known. */
@@ -22,14 +35,13 @@ static const char *build_dir(const struct script_word *words, size_t n)
 {
 	const char *dir = ".";
 	for (size_t i = 0; i < n; i++) {
-		const char *t = words[i].text, *eq = strchr(t, '=');
-		size_t len = eq ? (size_t)(eq - t) : strlen(t);
 		for (size_t k = 0; k < sizeof(DIR_OPTIONS) / sizeof(DIR_OPTIONS[0]); k++) {
-			if (strncmp(t, DIR_OPTIONS[k], len) != 0 || DIR_OPTIONS[k][len])
+			const char *option = DIR_OPTIONS[k], *value = words[i].text + strlen(option);
+			if (strncmp(words[i].text, option, strlen(option)) != 0 || (option[1] == '-' && *value && *value != '='))
 				continue;
-			if ((words[i].flags & SCRIPT_WORD_OPAQUE) || (!eq && (i + 1 == n || (words[i + 1].flags & SCRIPT_WORD_OPAQUE))))
+			if ((words[i].flags & SCRIPT_WORD_OPAQUE) || (!*value && (i + 1 == n || (words[i + 1].flags & SCRIPT_WORD_OPAQUE))))
 				return NULL;
-			dir = eq ? eq + 1 : words[i + 1].text;
+			dir = !*value ? words[i + 1].text : value + (*value == '=');
 		}
 	}
 	return dir;
@@ -83,22 +95,15 @@ static void each_below(const char *dir, const char *below, void (*f)(const char 
 	free(path);
 }
 
-void build_sources_each(const struct script_words *w, void (*f)(const char *path, void *arg), void *arg)
+void build_sources_each(const struct script_words *w, size_t from, size_t to, void (*f)(const char *path, void *arg), void *arg)
 {
-	for (size_t i = 0, j; i < w->n; i = j) {
-		const char *below;
-		char *dir;
-		for (j = i + 1; j < w->n && w->words[j].command == w->words[i].command; j++)
-			;
-		while (i < j && !(w->words[i].flags & SCRIPT_WORD_HEAD))
-			i++;
-		below = i < j && build_command(w->words[i].text) ? build_dir(&w->words[i], j - i) : NULL;
-		dir = below ? path_normal(w->dirs[w->words[i].dir], below) : NULL;
-		if (dir) {
-			each_below(dir, ".", f, arg);
-			each_below(dir, "include", f, arg);
-			each_below(dir, "src", f, arg);
-		}
-		free(dir);
+	const struct script_word *word = build_word(w->words + from, to - from);
+	const char *below = word ? build_dir(word, (size_t)(w->words + to - word)) : NULL;
+	char *dir = below ? path_normal(w->dirs[word->dir], below) : NULL;
+	if (dir) {
+		each_below(dir, ".", f, arg);
+		each_below(dir, "include", f, arg);
+		each_below(dir, "src", f, arg);
 	}
+	free(dir);
 }

@@ -391,7 +391,8 @@ static void script_files(struct collector *c, const struct script_words *w)
 static void add_source(const char *path, void *arg)
 {
 	struct collector *c = arg;
-	add_path(c, &c->sources, strdup(path));
+	if (!is_not_input(c, path))
+		add_path(c, &c->sources, strdup(path));
 }
 
 /* ---- submitit ---- */
@@ -525,7 +526,6 @@ static void add_inner(struct collector *c, const char *dir, const char *name, bo
 		script_outputs(c, &w);
 		script_files(c, &w);
 		script_multi_prog(c, &w);
-		build_sources_each(&w, add_source, c);
 		script_pending(c, &w);
 		add_path(c, &c->inner, path);
 		path = NULL;
@@ -536,6 +536,7 @@ static void add_inner(struct collector *c, const char *dir, const char *name, bo
 	free(path);
 }
 
+/* What each command builds, and the script that it runs. */
 static void script_inner(struct collector *c, const struct script_words *w)
 {
 	for (size_t i = 0, j; i < w->n && !took_too_long(c); i = j) {
@@ -543,6 +544,7 @@ static void script_inner(struct collector *c, const struct script_words *w)
 		bool near;
 		for (j = i; j < w->n && w->words[j].command == w->words[i].command; j++)
 			;
+		build_sources_each(w, i, j, add_source, c);
 		file = inner_script(c, w, w->words + i, j - i, &near);
 		if (file)
 			add_inner(c, w->dirs[file->dir], file->text, near);
@@ -734,7 +736,6 @@ static int collect_words(struct collector *c, struct script_words *w, struct err
 		add_file(c, job->work_dir, job->input);
 	script_files(c, w);
 	script_multi_prog(c, w);
-	build_sources_each(w, add_source, c);
 	script_inner(c, w);
 	script_pending(c, w);
 	bool multi = false;

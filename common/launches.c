@@ -278,7 +278,7 @@ static int hash_launch(struct launches *l, const struct script_word *words, size
 	/* Ranks of MPI programs write results. Any other command may write a script that the next one runs, or copy files
 	 * from a folder. */
 	l->moved |= !l->built && !WORD_LISTED(words[0].text, CHANGE_NONE);
-	l->uncertain |= build_command(words[0].text);
+	l->uncertain |= build_word(words, n) != NULL;
 	l->uncertain |= !l->built && folder && strcmp(words[0].text, "rm") != 0 && !WORD_LISTED(words[0].text, CHANGE_NONE);
 	l->limited |= strcmp(words[0].text, "ulimit") == 0 || strcmp(words[0].text, "umask") == 0;
 	l->n_launches++;

@@ -3,6 +3,7 @@
  * Fingerprints of a real directory: changes that count, changes that do not count, and the job's own output, which
  * does not count. The directory is made here or in the home directory, since files below /tmp are never inputs.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -289,7 +290,14 @@ static void test_built_in_the_job(void **state)
 	expect_source("make", "result.dat", false);
 	expect_source("make", "prog.o", false);
 	expect_source("make -C $NOT_KNOWN", "prog.c", false);
+	expect_source("make -C$NOT_KNOWN", "prog.c", false);
+	expect_source("make -Clib", "lib/prog.c", true);
 	expect_source("echo make", "prog.c", false);
+	expect_source("srun -n 1 make -C lib", "lib/prog.c", true);
+	expect_source("CC=mpicc nice -n 5 make", "prog.c", true);
+	/* the job writes it, each time another one */
+	expect_source("date > when.h; make", "when.h", false);
+	expect_source("make; cp in.dat size.inc", "size.inc", false);
 	/* with too many sources, the directory does not count */
 	snprintf(before, sizeof(before), "%s", of("#!/bin/sh\nmake\nmpirun ./prog in.dat\n"));
 	for (int i = 0; i <= 64; i++) {
@@ -416,23 +424,41 @@ int stat(const char *restrict path, struct stat *restrict st)
 	return fstatat(AT_FDCWD, path, st, 0);
 }
 
-/* Words behind a launcher may be scripts, also where no inputs are: to look at them ends in time. */
-static void test_no_time_is_left(void **state)
+DIR *opendir(const char *path)
 {
-	static char script[80000] = "#!/bin/sh\nsrun ./prog";
-	struct fingerprint_job job = {.script = script, .work_dir = dir};
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (slow_stat) {
+		stats++;
+		usleep(1000);
+	}
+	return fd < 0 ? NULL : fdopendir(fd);
+}
+
+static void expect_too_late(char *script)
+{
+	struct fingerprint_job job = {.script = script, .script_len = strlen(script), .work_dir = dir};
 	char out[FINGERPRINT_LEN];
 	struct errbuf err;
-	size_t n = strlen(script);
-	(void)state;
-	for (int i = 0; i < 3000; i++)
-		n += (size_t)snprintf(script + n, sizeof(script) - n, " /tmp/no-such/f%d", i);
-	job.script_len = n;
 	slow_stat = true;
+	stats = 0;
 	assert_int_equal(fingerprint_job(&job, out, &err), -1);
 	slow_stat = false;
 	assert_string_equal(err.text, "fingerprint: looking up the files took longer than 200 ms");
 	assert_in_range(stats, 1, 400);
+}
+
+/* Words behind a launcher may be scripts, also where no inputs are, and a script may build many times: to look ends in time. */
+static void test_no_time_is_left(void **state)
+{
+	static char script[80000] = "#!/bin/sh\nsrun ./prog", builds[12000] = "#!/bin/sh\n";
+	size_t n = strlen(script), m = strlen(builds);
+	(void)state;
+	for (int i = 0; i < 3000; i++)
+		n += (size_t)snprintf(script + n, sizeof(script) - n, " /tmp/no-such/f%d", i);
+	expect_too_late(script);
+	for (int i = 0; i < 2000; i++)
+		m += (size_t)snprintf(builds + m, sizeof(builds) - m, "make\n");
+	expect_too_late(builds);
 }
 
 #define PENDING1 "00000000000000000000000000000001.pkl"

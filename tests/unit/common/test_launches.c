@@ -192,6 +192,8 @@ static void test_what_is_not_certain(void **state)
 	    "CUDA_VISIBLE_DEVICES=$GIVEN$OTHER\nmpirun ./prog in.dat",
 	    "make\nmpirun ./prog in.dat",
 	    "make -j4 prog && mpirun ./prog in.dat",
+	    "srun -n 1 make\nmpirun ./prog in.dat",
+	    "nice make\nmpirun ./prog in.dat",
 	    "cp -r sub/ .\nmpirun ./prog in.dat",
 	    "cp -rt. sub/.\nmpirun ./prog in.dat",
 	    "cp -r --target-directory=. sub\nmpirun ./prog in.dat",
