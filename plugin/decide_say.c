@@ -123,13 +123,14 @@ static bool has_estimate(const struct store_lookup *known, const char *candidate
 	return false;
 }
 
-/* What precedentd has noted of a candidate that got no estimate; NULL: nothing. */
-static const char *refused_why(const struct store_program *p, const char *candidate)
+/* What precedentd has noted of a candidate that got no estimate; NULL: nothing. Kin have estimates only. */
+static const char *refused_why(const struct deciding *d, const char *candidate)
 {
 	char text[CONF_CANDIDATE_MAX + 16];
 	int n = snprintf(text, sizeof(text), "nothing for %s: ", candidate);
+	const char *reason = d->by_others ? "" : d->known.program.reason;
 
-	return strncmp(p->reason, text, (size_t)n) ? NULL : p->reason + n;
+	return strncmp(reason, text, (size_t)n) ? NULL : reason + n;
 }
 
 void decide_say_unpredicted(struct deciding *d)
@@ -141,7 +142,7 @@ void decide_say_unpredicted(struct deciding *d)
 	for (unsigned i = 0; i < d->n_partitions; i++) {
 		const char *name = d->partitions[i];
 		const struct conf_candidate *c = conf_candidate_match(d->conf, name, d->in->features);
-		const char *why = refused_why(&known->program, c ? c->name : name);
+		const char *why = refused_why(d, c ? c->name : name);
 
 		if (decide_option_for(d, name))
 			continue;

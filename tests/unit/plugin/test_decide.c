@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The rules of decide() without placement (test_place.c): modes, limits, messages, and jobs that are left alone. */
 #include "tests/unit/decide_world.h"
+#include "plugin/decide_internal.h"
 
 static void test_limit(void **state)
 {
@@ -366,6 +367,29 @@ static void test_estimates_refused(void **state)
 	assert_string_equal(run().message, "");
 }
 
+static int world_family(struct store *s, const char *family, const char *kin, struct store_family *out, size_t max, struct errbuf *err)
+{
+	(void)s, (void)family, (void)kin, (void)max, (void)err;
+	*out = (struct store_family){.candidate = "fast", .e = {192, 185, 200, ESTIMATE_FAMILY, 5}, .scale = 1};
+	strcpy(out->ranges, "0:999,0:999,0:999,0:999,0:999"); /* of the script and the layout */
+	return 1;
+}
+
+/* A look-up of kin fills estimates only. The rest of its memory may hold anything. */
+static void test_kin_has_no_reason(void **state)
+{
+	(void)state;
+	reads.family = world_family;
+	w.lookup_rv = 0;
+	w.in.partition = "fast,slow";
+	source.room = decide_room_create();
+	assert_non_null(source.room);
+	strcpy(source.room->d.others.program.reason, "nothing for slow: anything");
+	strcpy(source.room->d.known.program.reason, "nothing for slow: anything");
+	assert_non_null(strstr(run().message, "; none for slow: it has no estimate yet; "));
+	decide_room_destroy(source.room);
+}
+
 static void test_not_a_candidate(void **state)
 {
 	struct decision d;
@@ -628,6 +652,7 @@ int main(void)
 	    T(test_first_run_not_marked),
 	    T(test_only), T(test_states),
 	    T(test_estimates_refused),
+	    T(test_kin_has_no_reason),
 	    T(test_not_a_candidate),
 	    T(test_several_partitions),
 	    T(test_default_partition),
