@@ -27,6 +27,12 @@ static uint32_t dimension(const struct trace_defs *d, uint32_t sym, bool gap)
 	return (uint32_t)((h >> 32) % SEGMENT_DIMENSIONS);
 }
 
+/* Other calls start something, or are local. */
+static bool may_wait(uint8_t cls)
+{
+	return cls != TC_ISEND && cls != TC_IRECV && cls != TC_START && cls != TC_ICOLL && cls != TC_LOCAL && cls != TC_RMA;
+}
+
 static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts *cuts, struct segments *out, struct errbuf *err)
 {
 	const struct trace_defs *d = &trace_get_rank(t, rank)->defs;
@@ -48,6 +54,7 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 			seg++;
 		s = &out->at[seg];
 		s->events++;
+		s->waits[dimension(d, ev.sym, false)] += may_wait(trace_fn[d->sigs.sig[ev.sym].fn].cls);
 		s->timed &= known;
 		s->gap_ns += (double)ev.gap_ns / cuts->n_ranks;
 		s->share[dimension(d, ev.sym, true)] += (double)ev.gap_ns;

@@ -19,6 +19,7 @@ struct segment {
 	double ns;       /* mean over ranks of their own time in it */
 	double gap_ns;   /* of it: computation */
 	uint64_t events; /* of all ranks */
+	uint64_t waits[SEGMENT_DIMENSIONS]; /* of them: calls that may wait for another rank, by call site */
 	double share[SEGMENT_DIMENSIONS]; /* of its time */
 	uint32_t kind;
 	bool timed;      /* times of all its calls are known */

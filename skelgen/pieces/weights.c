@@ -1,115 +1,99 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See weights.h. Each round solves the linear problem for the weights of the round before, and bounds the weights. */
+/* See weights.h. Least squares with bounds, by coordinate descent: each step sets one weight to its best value. */
 #include "skelgen/pieces/weights.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define KNOWN     3     /* sums of the run */
-#define ROUNDS    50    /* half of them suffice for random pieces */
-#define STEP      2.0   /* a weight changes in a round by at most this factor */
-#define SINGULAR  1e-9  /* of the diagonal: pieces are alike in this sum, and weights cannot change it */
+enum { GAP, MPI, WAITS, SITES, SUMS = SITES + 2 * SEGMENT_DIMENSIONS };
 
-struct known {
-	double of[KNOWN]; /* computation, time in calls, calls */
+#define FIRM    100.0 /* computation and time in calls count so much more than a site: a skeleton's error is common to all of either */
+#define KEEP    0.1   /* so much less counts how far a weight is from the first one: it decides where the sums do not */
+#define ROUNDS  1000  /* random pieces need 50 to 300 */
+#define STOP    1e-6  /* relative change of a weight in a round */
+#define TIME_ROUNDS 50 /* bounds are met one after the other; half of them suffice for random pieces */
+
+struct calibration {
+	const struct segments *s;
+	const uint32_t *segment; /* by piece */
+	uint32_t n;
+	double *first, *weight;  /* by piece */
+	double (*sum)[SUMS];     /* by piece: shares of the run's time and of its calls that may wait */
+	double missing[SUMS];    /* of the run, less the pieces by their weights */
 };
 
-static struct known known_of(const struct segment *g)
+static double waits_of(const struct segment *g)
 {
-	return (struct known){{g->gap_ns, fmax(0, g->ns - g->gap_ns), (double)g->events}};
-}
+	double sum = 0;
 
-static void known_add(struct known *sum, const struct known *k, double weight)
-{
-	for (int a = 0; a < KNOWN; a++)
-		sum->of[a] += weight * k->of[a];
-}
-
-static struct known sum_all(const struct segments *s)
-{
-	struct known sum = {{0}};
-
-	for (uint32_t i = 0; i < s->n; i++) {
-		struct known k = known_of(&s->at[i]);
-
-		known_add(&sum, &k, 1);
-	}
+	for (int d = 0; d < SEGMENT_DIMENSIONS; d++)
+		sum += (double)g->waits[d];
 	return sum;
 }
 
-static struct known sum_pieces(const struct segments *s, const uint32_t *segment, uint32_t n, const double *weight)
+static double waits_of_run(const struct segments *s)
 {
-	struct known sum = {{0}};
+	double sum = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		struct known k = known_of(&s->at[segment[i]]);
-
-		known_add(&sum, &k, weight[i]);
-	}
-	return sum;
+	for (uint32_t i = 0; i < s->n; i++)
+		sum += waits_of(&s->at[i]);
+	return fmax(1, sum);
 }
 
-/* Solves m x = m[.][KNOWN] by elimination. x is 0 in directions in which m is singular. */
-static void solve(double m[KNOWN][KNOWN + 1], double x[KNOWN])
+static void sums_of(const struct segment *g, double ns, double waits, double sum[SUMS])
 {
-	double diagonal[KNOWN];
-
-	for (int a = 0; a < KNOWN; a++)
-		diagonal[a] = m[a][a];
-	for (int a = 0; a < KNOWN; a++) {
-		if (!(m[a][a] > SINGULAR * diagonal[a])) {
-			for (int b = 0; b < KNOWN; b++)
-				m[a][b] = m[b][a] = 0;
-			m[a][KNOWN] = 0;
-			m[a][a] = 1;
-			continue;
-		}
-		for (int b = 0; b < KNOWN; b++) {
-			double f = b != a ? m[b][a] / m[a][a] : 0;
-
-			for (int c = a; c <= KNOWN; c++)
-				m[b][c] -= f * m[a][c];
-		}
+	sum[GAP] = g->gap_ns / ns;
+	sum[MPI] = fmax(0, g->ns - g->gap_ns) / ns;
+	sum[WAITS] = waits_of(g) / waits;
+	for (int d = 0; d < SEGMENT_DIMENSIONS; d++) {
+		sum[SITES + d] = g->share[d] * g->ns / ns;
+		sum[SITES + SEGMENT_DIMENSIONS + d] = (double)g->waits[d] / waits;
 	}
-	for (int a = 0; a < KNOWN; a++)
-		x[a] = m[a][KNOWN] / m[a][a];
 }
 
-static void round_make(const struct segments *s, const uint32_t *segment, uint32_t n, const struct known *run,
-		       const double *first, double *weight)
+static void missing_find(struct calibration *c)
 {
-	struct known now = sum_pieces(s, segment, n, weight);
-	double m[KNOWN][KNOWN + 1] = {{0}}, x[KNOWN], share[KNOWN];
+	double waits = waits_of_run(c->s), sum[SUMS];
 
-	for (int a = 0; a < KNOWN; a++)
-		m[a][KNOWN] = run->of[a] > 0 ? 1 - now.of[a] / run->of[a] : 0;
-	for (uint32_t i = 0; i < n; i++) {
-		struct known k = known_of(&s->at[segment[i]]);
-
-		for (int a = 0; a < KNOWN; a++)
-			share[a] = run->of[a] > 0 ? k.of[a] / run->of[a] : 0;
-		for (int a = 0; !s->at[segment[i]].alone && a < KNOWN; a++)
-			for (int b = 0; b < KNOWN; b++)
-				m[a][b] += weight[i] * share[a] * share[b];
+	for (uint32_t i = 0; i < c->s->n; i++) {
+		sums_of(&c->s->at[i], c->s->ns, waits, sum);
+		for (int a = 0; a < SUMS; a++)
+			c->missing[a] += sum[a];
 	}
-	solve(m, x);
-	for (uint32_t i = 0; i < n; i++) {
-		struct known k = known_of(&s->at[segment[i]]);
-		double change = 1;
-
-		for (int a = 0; a < KNOWN; a++)
-			change += run->of[a] > 0 ? x[a] * k.of[a] / run->of[a] : 0;
-		if (s->at[segment[i]].alone)
-			continue;
-		weight[i] *= fmin(fmax(change, 1 / STEP), STEP);
-		weight[i] = fmin(fmax(weight[i], fmax(1, first[i] / WEIGHT_CHANGE)), first[i] * WEIGHT_CHANGE);
+	for (uint32_t k = 0; k < c->n; k++) {
+		sums_of(&c->s->at[c->segment[k]], c->s->ns, waits, c->sum[k]);
+		for (int a = 0; a < SUMS; a++)
+			c->missing[a] -= c->weight[k] * c->sum[k][a];
 	}
+}
+
+/* Set the weight of piece k to its best value within its bounds. Returns the relative change. */
+static double weight_set(struct calibration *c, uint32_t k)
+{
+	const double *sum = c->sum[k];
+	const double first = c->first[k], before = c->weight[k];
+	double share = c->s->at[c->segment[k]].ns / c->s->ns, keep = KEEP * share * share;
+	double gain = keep * (first - before), square = keep, best;
+
+	for (int a = 0; a < SUMS; a++) {
+		double counts = a == GAP || a == MPI ? FIRM : 1;
+
+		gain += counts * sum[a] * c->missing[a];
+		square += counts * sum[a] * sum[a];
+	}
+	best = square > 0 ? before + gain / square : before;
+	best = fmin(fmax(best, fmax(1, first / WEIGHT_CHANGE)), first * WEIGHT_CHANGE);
+	for (int a = 0; a < SUMS; a++)
+		c->missing[a] -= (best - before) * sum[a];
+	c->weight[k] = best;
+	return fabs(best - before) / before;
 }
 
 /* Bounds may leave the time of the run a little off: all weights above 1 are changed by one factor. */
 static void time_keep(const struct segments *s, const uint32_t *segment, uint32_t n, double *weight)
 {
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0; round < TIME_ROUNDS; round++) {
 		double fixed = 0, free = 0, factor;
 
 		for (uint32_t i = 0; i < n; i++) {
@@ -128,23 +112,41 @@ static void time_keep(const struct segments *s, const uint32_t *segment, uint32_
 
 void weights_calibrate(const struct segments *s, const uint32_t *segment, uint32_t n, double *weight)
 {
-	struct known run = sum_all(s);
-	double first[SEGMENTS_MOST];
+	struct calibration c = {.s = s, .segment = segment, .n = n, .weight = weight};
+	double change = INFINITY;
 
-	if (n > SEGMENTS_MOST)
-		return;
-	memcpy(first, weight, n * sizeof *first);
-	for (int round = 0; round < ROUNDS; round++)
-		round_make(s, segment, n, &run, first, weight);
-	time_keep(s, segment, n, weight);
+	c.first = calloc(n + 1u, sizeof *c.first);
+	c.sum = calloc(n + 1u, sizeof *c.sum);
+	if (c.first != NULL && c.sum != NULL && s->ns > 0) { /* without memory, weights stay as sampling gives them */
+		memcpy(c.first, weight, n * sizeof *weight);
+		missing_find(&c);
+		for (int round = 0; round < ROUNDS && change > STOP; round++) {
+			change = 0;
+			for (uint32_t k = 0; k < n; k++)
+				if (!s->at[segment[k]].alone)
+					change = fmax(change, weight_set(&c, k));
+		}
+		time_keep(s, segment, n, weight);
+	}
+	free(c.first);
+	free(c.sum);
 }
 
 struct weights_balance weights_balance_of(const struct segments *s, const uint32_t *segment, uint32_t n, const double *weight)
 {
-	struct known run = sum_all(s), now = sum_pieces(s, segment, n, weight);
-	double of[KNOWN];
+	double waits = waits_of_run(s), run[SUMS] = {0}, pieces[SUMS] = {0}, sum[SUMS];
 
-	for (int a = 0; a < KNOWN; a++)
-		of[a] = run.of[a] > 0 ? now.of[a] / run.of[a] : 1;
-	return (struct weights_balance){of[0], of[1], of[2]};
+	for (uint32_t i = 0; i < s->n; i++) {
+		sums_of(&s->at[i], s->ns, waits, sum);
+		for (int a = 0; a < SITES; a++)
+			run[a] += sum[a];
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		sums_of(&s->at[segment[k]], s->ns, waits, sum);
+		for (int a = 0; a < SITES; a++)
+			pieces[a] += weight[k] * sum[a];
+	}
+	for (int a = 0; a < SITES; a++)
+		pieces[a] = run[a] > 0 ? pieces[a] / run[a] : 1;
+	return (struct weights_balance){pieces[GAP], pieces[MPI], pieces[WAITS]};
 }

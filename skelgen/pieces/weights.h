@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Weights of the pieces of an excerpt. The computation, the time in calls and the number of calls of the whole run are known.
- * The weights are changed as little as possible so that the pieces stand for just these sums.
- * Source: Deville, Sarndal, "Calibration estimators in survey sampling", Journal of the American Statistical Association 87, 1992,
- * with the linear distance. This is the regression estimator of Cochran, "Sampling techniques", 1977, chapter 7.
+ * Weights of the pieces of an excerpt. Some sums of the whole run are known: computation, time in calls, calls that may wait, and
+ * time and such calls at each call site. The weights are changed so that the pieces stand for about these sums. Pieces lack
+ * some call sites, so that not all sums can be met at once.
+ * Source: Deville, Sarndal, "Calibration estimators in survey sampling", Journal of the American Statistical Association 87, 1992;
+ * with soft sums: Rao, Singh, "A ridge-shrinkage method for range-restricted weight calibration in survey sampling", Proceedings
+ * of the Section on Survey Research Methods, American Statistical Association, 1997.
  */
 #ifndef PRECEDENT_SKELGEN_PIECES_WEIGHTS_H
 #define PRECEDENT_SKELGEN_PIECES_WEIGHTS_H
@@ -14,7 +16,7 @@
 
 /* Sums of the pieces by their weights over those of the run; 1: the pieces stand for just the run. */
 struct weights_balance {
-	double gap, mpi, calls;
+	double gap, mpi, waits; /* waits: calls that may wait for another rank */
 };
 
 /* segment: of each piece. weight: at least 1 each, as sampling gives it; changed. Pieces that stand for themselves keep 1. The sum

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Segments that are too long for the budget are left out, and the skeleton says how long they are. */
+/* Segments that are too long for the budget are left out, and the skeleton says how long they are. Calls of segments are counted. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,9 +71,45 @@ static void test_long_segments_are_told(void **arg)
 	}
 }
 
+/* Starts of requests do not wait. */
+static void test_calls_that_may_wait(void **arg)
+{
+	const int64_t slot[] = {0, 1};
+	struct syn *s = syn_create(2);
+	uint64_t events = 0, waits = 0;
+	struct survey v;
+	struct errbuf err;
+	struct trace *t;
+
+	(void)arg;
+	syn_begin(s);
+	for (int k = 0; k < STEPS; k++)
+		for (uint32_t r = 0; r < 2; r++) {
+			syn_call(s, r, "MPI_Irecv", 10, SYN(.src = 1 - r, .count = 1, .req = 0));
+			syn_call(s, r, "MPI_Isend", 11, SYN(.dst = 1 - r, .count = 1, .req = 1));
+			syn_call(s, r, "MPI_Waitall", 12, SYN(.reqs = slot, .n_reqs = 2));
+		}
+	syn_end(s);
+	t = syn_open(s);
+	assert_int_equal(survey_make(t, 0.05, &v, &err), 0);
+	for (uint32_t i = 0; i < v.segments.n; i++) {
+		events += v.segments.at[i].events;
+		for (int d = 0; d < SEGMENT_DIMENSIONS; d++)
+			waits += v.segments.at[i].waits[d];
+	}
+	assert_int_equal(events, 2 * (3 * STEPS + 1)); /* and MPI_Finalize */
+	assert_int_equal(waits, 2 * (STEPS + 1));
+	survey_free(&v);
+	trace_close(t);
+	syn_destroy(s);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_long_segments_are_told)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_long_segments_are_told),
+		cmocka_unit_test(test_calls_that_may_wait),
+	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
