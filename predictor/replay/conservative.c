@@ -88,7 +88,7 @@ static int plan(struct sim *s, struct errbuf *err)
 	return 0;
 }
 
-/* While nothing is promised, no fewer nodes are free later than now. So the first jobs start if their nodes are free now. */
+/* Without promises, no fewer nodes are free later than now. So the first jobs start if their nodes are free now. */
 static int start_first(struct sim *s, struct errbuf *err)
 {
 	while (s->queue_first != SIM_NONE && s->jobs[s->queue_first].nodes <= s->free)
@@ -123,8 +123,8 @@ static int start_promised(struct sim *s, struct errbuf *err)
 }
 
 /*
- * Slurm: without an early end or a later end since the last pass, a plan from nothing is the plan of that pass. But while no job
- * waits, nothing is planned. Returns whether a plan from nothing is due, or -1.
+ * Slurm: without an early end or a later end since the last pass, a plan from nothing is the plan of that pass. But
+ * while no job waits, nothing is planned. Returns whether a plan from nothing is due, or -1.
  */
 static int begin_slurm(struct sim *s, struct errbuf *err)
 {
@@ -138,7 +138,9 @@ static int begin_slurm(struct sim *s, struct errbuf *err)
 
 static int begin_conservative(const struct sim *s, struct errbuf *err)
 {
-	return s->extended && s->conf->never_late ? err_set(err, "a planned end was moved back at %lld s", (long long)s->now) : s->extended;
+	if (s->extended && s->conf->never_late)
+		return err_set(err, "a planned end was moved back at %lld s", (long long)s->now);
+	return s->extended;
 }
 
 /* Again while jobs start, as others may then be among the first `depth`. */

@@ -348,7 +348,7 @@ static int run_sql(struct store *s, const char *sql, struct errbuf *err)
 	return rc == SQLITE_OK ? 0 : store_fail(s, rc, "cannot open", err);
 }
 
-/* past_memory.h answers the queries that these indexes serve. Each row would update them. Nothing is undone: no journal. */
+/* past_memory.h answers the queries that these indexes serve. Each row would update them. Nothing is undone. */
 static int open_memory(struct store *s, struct errbuf *err)
 {
 	s->past = past_memory_create();
