@@ -36,8 +36,11 @@ static const char *build_dir(const struct script_word *words, size_t n)
 	const char *dir = ".";
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < sizeof(DIR_OPTIONS) / sizeof(DIR_OPTIONS[0]); k++) {
-			const char *option = DIR_OPTIONS[k], *value = words[i].text + strlen(option);
-			if (strncmp(words[i].text, option, strlen(option)) != 0 || (option[1] == '-' && *value && *value != '='))
+			const char *option = DIR_OPTIONS[k], *value;
+			if (strncmp(words[i].text, option, strlen(option)) != 0)
+				continue;
+			value = words[i].text + strlen(option);
+			if (option[1] == '-' && *value && *value != '=')
 				continue;
 			if ((words[i].flags & SCRIPT_WORD_OPAQUE) || (!*value && (i + 1 == n || (words[i + 1].flags & SCRIPT_WORD_OPAQUE))))
 				return NULL;
