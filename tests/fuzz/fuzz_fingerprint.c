@@ -4,10 +4,8 @@
  * line, split at blanks, is also a command line. The same script must give the same fingerprint. A file is never
  * read beyond its end.
  *
- *   clang -g -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I. tests/fuzz/fuzz_fingerprint.c common/fingerprint*.c \
- *     common/launches*.c common/multi_prog.c common/made_up.c common/fd.c common/script_words.c common/sbatch_args.c \
- *     common/inject.c common/errbuf.c common/clean.c common/append.c common/buf.c -lxxhash -o fuzz_fingerprint
- *   ./fuzz_fingerprint -max_len=8192
+ *   make build/fuzz/fuzz_fingerprint
+ *   build/fuzz/fuzz_fingerprint -max_len=8192
  */
 #include <stdbool.h>
 #include <stdlib.h>
