@@ -22,7 +22,7 @@ static bool is_build_command(const char *name)
 const struct script_word *build_word(const struct script_word *words, size_t n)
 {
 	size_t i = 0;
-	while (i < n && !(words[i].flags & SCRIPT_WORD_HEAD))
+	while (i < n && (words[i].flags & (SCRIPT_WORD_ASSIGN | SCRIPT_WORD_OUTPUT)))
 		i++;
 	if (i < n && (is_launcher(words[i].text) || shell_is_starter(words[i].text)))
 		while (i < n && !is_build_command(words[i].text))

@@ -194,6 +194,7 @@ static void test_what_is_not_certain(void **state)
 	    "make -j4 prog && mpirun ./prog in.dat",
 	    "srun -n 1 make\nmpirun ./prog in.dat",
 	    "nice make\nmpirun ./prog in.dat",
+	    "/usr/bin/time /usr/bin/make\nmpirun ./prog in.dat",
 	    "cp -r sub/ .\nmpirun ./prog in.dat",
 	    "cp -rt. sub/.\nmpirun ./prog in.dat",
 	    "cp -r --target-directory=. sub\nmpirun ./prog in.dat",
