@@ -160,7 +160,9 @@ sub is_predicted {
 	my ($what) = @_;
 	my $h;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	ok(wait_until(30, sub { $h = held($known); return $h->{limit} eq '00:02:00' }), $what) or diag "$h->{limit} $h->{said}";
+	# Runs that a busy machine slowed down make fast too uncertain to be told: then it has no limit, and slow is told.
+	ok(wait_until(30, sub { $h = held($known); return $h->{limit} eq '00:02:00' || $h->{said} =~ /precedent: [\d:]+ on slow \(/ }), $what)
+		or diag "$h->{limit} $h->{said}";
 	return;
 }
 
