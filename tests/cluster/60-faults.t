@@ -161,7 +161,8 @@ sub is_predicted {
 	my $h;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	# Runs that a busy machine slowed down make fast too uncertain to be told: then it has no limit, and slow is told.
-	ok(wait_until(30, sub { $h = held($known); return $h->{limit} eq '00:02:00' || $h->{said} =~ /precedent: [\d:]+ on slow \(/ }), $what)
+	my $slow = qr/precedent: [\d:]+ on slow \(/;
+	ok(wait_until(30, sub { $h = held($known); return $h->{limit} eq '00:02:00' || $h->{said} =~ $slow }), $what)
 		or diag "$h->{limit} $h->{said}";
 	return;
 }
