@@ -20,9 +20,9 @@ struct piece {
 };
 
 /*
- * Half-width of a 95 % interval, ns, of the sum of weight x time over the pieces that have run. left_ns: of the long segments that
- * are left out, the root of the sum of their squared traced times. A long segment has one deviation, as a piece has one. So its
- * variance grows with the square of its time.
+ * Half-width of a 95 % interval, ns, of the sum of weight x time over the pieces that have run. left_ns stands for the long
+ * segments that are left out. It is the root of the sum of their squared traced times. A long segment has one deviation, as a
+ * piece has one. So its variance grows with the square of its time.
  */
 double pieces_half_ns(const struct piece *p, int n, double left_ns);
 
