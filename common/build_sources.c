@@ -10,9 +10,12 @@
 
 static const char *const COMMANDS[] = {"cmake", "gmake", "make", "meson", "ninja", "scons"};
 static const char *const DIR_OPTIONS[] = {"--build", "--directory", "-C"};
-static const char *const FILES[] = {"CMakeLists.txt", "GNUmakefile", "Makefile", "SConstruct", "build.ninja", "makefile", "meson.build"};
-static const char *const SUFFIXES[] = {"C", "F", "F03", "F08", "F77", "F90", "F95", "S", "c", "cc", "cmake", "cpp", "cu", "cuh",
-				       "cxx", "f", "f03", "f08", "f77", "f90", "f95", "for", "h", "hh", "hpp", "hxx", "inc", "inl", "mk", "s"};
+static const char *const FILES[] = {"CMakeLists.txt", "GNUmakefile", "Makefile", "SConstruct",
+				    "build.ninja",    "makefile",    "meson.build"};
+static const char *const SUFFIXES[] = {
+	"C", "F", "F03", "F08", "F77", "F90", "F95", "S", "c", "cc", "cmake", "cpp", "cu", "cuh", "cxx",
+	"f", "f03", "f08", "f77", "f90", "f95", "for", "h", "hh", "hpp", "hxx", "inc", "inl", "mk", "s"
+};
 
 static bool is_build_command(const char *name)
 {
@@ -42,7 +45,8 @@ static const char *build_dir(const struct script_word *words, size_t n)
 			value = words[i].text + strlen(option);
 			if (option[1] == '-' && *value && *value != '=')
 				continue;
-			if ((words[i].flags & SCRIPT_WORD_OPAQUE) || (!*value && (i + 1 == n || (words[i + 1].flags & SCRIPT_WORD_OPAQUE))))
+			if ((words[i].flags & SCRIPT_WORD_OPAQUE) ||
+			    (!*value && (i + 1 == n || (words[i + 1].flags & SCRIPT_WORD_OPAQUE))))
 				return NULL;
 			dir = !*value ? words[i + 1].text : value + (*value == '=');
 		}
@@ -98,7 +102,8 @@ static void each_below(const char *dir, const char *below, void (*f)(const char 
 	free(path);
 }
 
-void build_sources_each(const struct script_words *w, size_t from, size_t to, void (*f)(const char *path, void *arg), void *arg)
+void build_sources_each(const struct script_words *w, size_t from, size_t to, void (*f)(const char *path, void *arg),
+			void *arg)
 {
 	const struct script_word *word = build_word(w->words + from, to - from);
 	const char *below = word ? build_dir(word, (size_t)(w->words + to - word)) : NULL;

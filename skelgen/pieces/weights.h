@@ -3,8 +3,8 @@
  * Weights of the pieces of an excerpt. Some sums of the whole run are known: computation, time in calls, calls that may wait, and
  * time and such calls at each call site. The weights are changed so that the pieces stand for about these sums. Pieces lack
  * some call sites, so that not all sums can be met at once.
- * Source: Deville, Sarndal, "Calibration estimators in survey sampling", Journal of the American Statistical Association 87, 1992;
- * with soft sums: Rao, Singh, "A ridge-shrinkage method for range-restricted weight calibration in survey sampling", Proceedings
+ * Source: Deville, Sarndal, "Calibration estimators in survey sampling", Journal of the American Statistical Association 87, 1992.
+ * With soft sums: Rao, Singh, "A ridge-shrinkage method for range-restricted weight calibration in survey sampling", Proceedings
  * of the Section on Survey Research Methods, American Statistical Association, 1997.
  */
 #ifndef PRECEDENT_SKELGEN_PIECES_WEIGHTS_H

@@ -168,8 +168,8 @@ static int is_size(double v)
 
 static int window_fits(const uint64_t *w)
 {
-	return w[0] <= MOST_TURNS && w[1] <= 1 && w[2] >= 1 && w[2] <= UINT32_MAX && w[3] <= MOST_TURNS && w[4] <= UINT32_MAX &&
-	       is_size(as_double(w[5]));
+	return w[0] <= MOST_TURNS && w[1] <= 1 && w[2] >= 1 && w[2] <= UINT32_MAX && w[3] <= MOST_TURNS &&
+	       w[4] <= UINT32_MAX && is_size(as_double(w[5]));
 }
 
 /* What the windows of a loop say before the first of them. */

@@ -292,9 +292,9 @@ static struct sampled_spikes spikes_of(const struct series_stats *s, double shar
 				       share * share * s->spike_square};
 }
 
-/* Spikes that the skeleton misses. A block that is replayed by its mean includes the spikes of its own rank. The waits of
- * the other ranks are missing if spikes hit another rank each time. Where each execution has its own gap, only spikes in
- * calls are missing. The skeleton's windows are then cleared of all spikes, so that all are accounted for. */
+/* Spikes that the skeleton misses. A block that is replayed by its mean includes the spikes of its own rank. The waits
+ * of the other ranks are missing if spikes hit another rank each time. Where each execution has its own gap, only spikes
+ * in calls are missing. The skeleton's windows are then cleared of all spikes, so that all are accounted for. */
 static int missed_spikes(struct series_reader *c, uint32_t i, struct errbuf *err)
 {
 	struct skel_loop_series *l = &c->out->loop[i];

@@ -162,7 +162,7 @@ static double traced_of(const struct fixture *f, struct sampled_spikes spikes, d
 	return p.traced_ns;
 }
 
-/* Spikes in gaps are repeated at their place. Spikes in calls are not, and the traced times of windows are without them. */
+/* Spikes in gaps are repeated at their place. Spikes in calls are not: the traced times of windows are without them. */
 static void test_spikes_of_recorded_gaps(void **state)
 {
 	const struct skel_loop_series *l;
