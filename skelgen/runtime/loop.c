@@ -131,9 +131,14 @@ void skel_loops_close(void)
 	skel_loops = NULL;
 }
 
+double skel_virtual_at(double clock_ns)
+{
+	return clock_ns + bonus_ns;
+}
+
 double skel_virtual_ns(void)
 {
-	return skel_clock_ns() + bonus_ns;
+	return skel_virtual_at(skel_clock_ns());
 }
 
 void skel_virtual_forward(double ns, double half_ns)

@@ -282,7 +282,7 @@ void skel_end(void)
 {
 	skel_pieces_close();
 
-	double end = skel_clock_ns(), elapsed = skel_virtual_ns() - run.started_ns;
+	double end = skel_clock_ns(), elapsed = skel_virtual_at(end) - run.started_ns;
 	double half = sqrt(skel_width2_ns2()), first, last;
 	struct outcome mine = {elapsed, end - run.started_ns, elapsed + half, 0, 0, 0}, most;
 	struct outcome low = {elapsed, 0, elapsed - half > 0 ? elapsed - half : 0, 0, 0, 0}, lowest;

@@ -41,8 +41,9 @@ const uint64_t *skel_data_windows(uint64_t *n_words);
 /* ---- loop.c ---- */
 void skel_loops_open(int n);
 void skel_loops_close(void);
-/* Virtual time now, and the squared half-width of the extrapolation so far. */
-double skel_virtual_ns(void);
+/* Virtual time at a time of skel_clock_ns(), with the extrapolation so far, and its squared half-width. */
+double skel_virtual_at(double clock_ns);
+double skel_virtual_ns(void); /* now */
 double skel_width2_ns2(void);
 /* From now on virtual time is so much later, known to within a half-width at 95 %. */
 void skel_virtual_forward(double ns, double half_ns);

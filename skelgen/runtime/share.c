@@ -81,7 +81,7 @@ void skel_delay(double ns)
 
 void skel_meet(MPI_Comm c)
 {
-	double real = skel_clock_ns() - start_ns, virtual = skel_virtual_ns() - start_ns;
+	double now = skel_clock_ns(), real = now - start_ns, virtual = skel_virtual_at(now) - start_ns;
 	double mine[2] = {real, virtual}, latest[2];
 
 	PMPI_Allreduce(mine, latest, 2, MPI_DOUBLE, MPI_MAX, c);
