@@ -31,7 +31,7 @@ uint64_t sample_off_ns(uint32_t index, uint64_t cpu_ns, uint64_t wall_ns)
 {
 	uint64_t wall = wall_ns - last[index].wall_ns, cpu = cpu_ns - last[index].cpu_ns;
 
-	if (!last[index].wall_ns || (int64_t)(wall - cpu) <= SAMPLE_LATE_NS)
+	if (!last[index].wall_ns || (int64_t)(wall - cpu) <= SAMPLE_OFF_NS)
 		return 0;
 	return wall - cpu;
 }
@@ -54,7 +54,7 @@ bool sample_keep(uint32_t index, const struct sample_look *look)
 	if (last[index].wall_ns && look->cpu_ns > last[index].cpu_ns)
 		s->cpu_ns = look->cpu_ns - last[index].cpu_ns;
 	s->delayed_ns = look->delayed_ns < off ? look->delayed_ns : off;
-	s->asleep_ns = off - s->delayed_ns;
+	s->asleep_ns = off - s->delayed_ns > SAMPLE_ASLEEP_NS ? off - s->delayed_ns : 0;
 	memcpy(s->reg, look->reg, sizeof(s->reg));
 	memcpy(s->counter, look->counter, sizeof(s->counter));
 	last[index].cpu_ns = look->cpu_ns;

@@ -47,13 +47,17 @@ struct sample_look {
  * sampling.period_ns was doubled. Not thread-safe.
  */
 bool sample_keep(uint32_t index, const struct sample_look *look);
-/* Time off the processor between the thread's last stored look and (cpu_ns, wall_ns); 0 below SAMPLE_LATE_NS. */
+/* Time off the processor between the thread's last stored look and (cpu_ns, wall_ns); 0 up to SAMPLE_OFF_NS. */
 uint64_t sample_off_ns(uint32_t index, uint64_t cpu_ns, uint64_t wall_ns);
 /* Drop every second sample of each thread. The next sample that stays covers its time as well. */
 void sample_thin(struct sample_kept *kept, uint32_t *n);
 
-/* shorter times off the processor are not divided into delay and sleep */
-#define SAMPLE_LATE_NS 1000000
+/*
+ * Shorter times off the processor are not looked into: reading the kernel's count of delays takes 8 us, and 20 us are
+ * half a per cent of a period at 256 Hz. Delays must not add up unseen, or the next sleep is taken for them.
+ */
+#define SAMPLE_OFF_NS    20000
+#define SAMPLE_ASLEEP_NS 1000000 /* what is no delay may be the host's or an interrupt's: shorter, it is not called sleep */
 
 /* A source of samples. */
 struct sample_source {

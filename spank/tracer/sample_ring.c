@@ -248,7 +248,7 @@ static void batch_measure(struct batch *b, uint32_t index)
 		if (!before_wall) {
 			off = sample_off_ns(index, s.cpu_ns, s.mono_ns);
 			first = s.cpu_ns;
-		} else if ((int64_t)(s.mono_ns - before_wall - (s.cpu_ns - before_cpu)) > SAMPLE_LATE_NS) {
+		} else if ((int64_t)(s.mono_ns - before_wall - (s.cpu_ns - before_cpu)) > SAMPLE_OFF_NS) {
 			off += s.mono_ns - before_wall - (s.cpu_ns - before_cpu);
 		}
 		before_wall = s.mono_ns;

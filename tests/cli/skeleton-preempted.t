@@ -18,14 +18,16 @@ use constant MINUTES => 10;
 # One processor of those that may be used, for the program and those that disturb it.
 my ($processor) = run_command('taskset', '-cp', $$)->{out} =~ /: (\d+)/ or plan skip_all => 'taskset does not say where this runs';
 
+# $what: Perl; without it they compute all the time.
 sub disturb {
-	my ($n) = @_;
+	my ($n, $what) = @_;
 	my @pid;
+	$what //= '1 while 1';
 	for (1 .. $n) {
 		my $pid = fork // die "fork: $!";
 		if (!$pid) {
 			alarm MINUTES * 60;
-			exec 'taskset', '-c', $processor, $^X, '-e', 'alarm ' . MINUTES * 60 . '; 1 while 1' or _exit(127);
+			exec 'taskset', '-c', $processor, $^X, '-e', 'alarm ' . MINUTES * 60 . "; $what" or _exit(127);
 		}
 		push @pid, $pid;
 	}
@@ -67,5 +69,20 @@ cmp_ok($busy->{delayed_s}, '>', 0.7 * ($busy->{wall} - $busy->{cpu}), '... which
 like($busy->{report}, qr/^While a rank was ready to compute others had its processor, up to [\d.]+ s/m, '... as the report says');
 like($busy->{said}, qr/others had a rank's processor for [\d.]+ m?s of that while it was ready to compute: taken out/,
 	'... and the command');
+
+# Delays so short that none is looked into by itself do not add up to the sleep that follows: another program has the
+# processor for 0.15 ms of each 1.15 ms. Each of the phases computes or sleeps for as long as the others.
+for my $source (['ring'], ['timer', program('without_perf')]) {
+	my ($name, @before) = @$source;
+	my @pid = disturb(1, 'use Time::HiRes qw(time sleep); while (1) { sleep 0.001; my $t = time; 1 while time < $t + 0.00015 }');
+	my $r = precedent('trace', '-q', '-o', "short-$name.ptrace", '--', 'taskset', '-c', $processor, 'mpirun', '--bind-to', 'none',
+		'-n', 1, @before, program('mixes'), 1, qw(integer scalar divide integer_chain sleep));
+	kill 'TERM', @pid;
+	waitpid $_, 0 for @pid;
+	my @phase = grep { $_->{call} eq 'MPI_Allreduce' } @{decode_json(precedent('info', '--mix', '--json', "short-$name.ptrace")->{out})->{blocks}};
+	is(scalar @phase, 5, "short delays, $name: five phases") or diag $r->{err};
+	my ($least, $most) = (sort { $a <=> $b } map { $_->{seconds} } @phase)[0, -1];
+	cmp_ok($least, '>', 0.75 * $most, '... and none got the delays of another');
+}
 
 done_testing();
