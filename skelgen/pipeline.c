@@ -283,6 +283,7 @@ static int attempt(struct search *s, struct skel_stages *out, struct errbuf *err
 	budget.longer = s->survey->cuts.longer;
 	if (rv == 0 && (understand(out->excerpt, &budget, out, err) != 0 || size_find(out, err) != 0))
 		rv = 1;
+	out->plan.predicted_s += out->pieces.wait_ns * 1e-9;
 	return rv;
 }
 

@@ -370,6 +370,24 @@ static void lower_children(struct emit *e, const struct skel_node *n)
 	}
 }
 
+/* How late each rank enters each piece, us. */
+static void put_late(struct emit *e)
+{
+	const struct pieces *p = e->pieces;
+	size_t n = (size_t)p->n * e->tree->n_ranks;
+	int64_t *us = p->late_ns != NULL ? calloc(n + 1, sizeof *us) : NULL;
+
+	if (us == NULL) {
+		e->no_memory |= p->late_ns != NULL;
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		us[i] = llround(fmin(p->late_ns[i] * 1e-3, INT32_MAX));
+	code_int(&e->body, emit_data_array(e->data, us, (uint32_t)n));
+	code_do(&e->body, "skel_late");
+	free(us);
+}
+
 /* Kinds, traced times (us) and weights of the pieces. */
 static void put_pieces(struct emit *e)
 {
@@ -390,7 +408,9 @@ static void put_pieces(struct emit *e)
 	code_int(&e->body, emit_data_array(e->data, kind, p->n));
 	code_int(&e->body, emit_data_array(e->data, us, p->n));
 	code_int(&e->body, emit_data_array(e->data, weight, p->n));
+	code_real(&e->body, p->most, 6);
 	code_do(&e->body, "skel_pieces");
+	put_late(e);
 	if (p->left_ns > 0) {
 		code_real(&e->body, p->left_ns, 0);
 		code_do(&e->body, "skel_left_out");

@@ -150,6 +150,8 @@ int survey_make(const struct trace *t, double seconds, struct survey *out, struc
 		rv = 1;
 	if (rv == 0)
 		rv = segments_measure(t, &out->cuts, out->rest_ns, &out->segments, err);
+	if (rv == 0 && out->roles[0].under_way)
+		segments_forget_lates(&out->segments); /* a rank may be unable to wait for the others there */
 	if (rv != 0)
 		survey_free(out);
 	return rv;
@@ -188,13 +190,29 @@ static void kinds_weigh(const struct survey *s, const bool *chosen, double *stan
 		stands_ns[c] *= all / covered;
 }
 
+static int lates_copy(const struct survey *s, struct pieces *p)
+{
+	const size_t ranks = s->n_ranks;
+
+	p->late_ns = calloc((p->n + 1u) * ranks, sizeof *p->late_ns);
+	if (p->late_ns == NULL)
+		return -1;
+	for (uint32_t k = 0; k < p->n; k++) {
+		uint32_t i = p->segment[k];
+
+		memcpy(p->late_ns + k * ranks, s->segments.late_ns + i * ranks, ranks * sizeof *p->late_ns);
+		p->wait_ns += k > 0 && p->segment[k - 1] + 1 == i ? 0 : s->segments.at[i].late_ns;
+	}
+	return 0;
+}
+
 static int describe(const struct survey *s, const bool *chosen, uint32_t n, struct pieces *out)
 {
 	double stands_ns[PIECE_KINDS_MAX] = {0}, run_ns[PIECE_KINDS_MAX] = {0}; /* by kind */
 	const uint32_t alone = s->segments.n_kind;
 	uint32_t k = 0;
 
-	*out = (struct pieces){.n = n, .n_kind = s->segments.n_kind};
+	*out = (struct pieces){.n = n, .n_kind = s->segments.n_kind, .most = fmax(1, s->segments.most_ns / fmax(1, s->segments.ns))};
 	out->segment = calloc(n + 1u, sizeof *out->segment);
 	out->kind = calloc(n + 1u, sizeof *out->kind);
 	out->ns = calloc(n + 1u, sizeof *out->ns);
@@ -218,6 +236,8 @@ static int describe(const struct survey *s, const bool *chosen, uint32_t n, stru
 		out->ns[k++] = g->ns;
 		out->events += g->events;
 	}
+	if (s->segments.late_ns != NULL && lates_copy(s, out) != 0)
+		return -1;
 	weights_calibrate(&s->segments, out->segment, n, out->weight);
 	out->balance = weights_balance_of(&s->segments, out->segment, n, out->weight);
 	return 0;
@@ -298,5 +318,6 @@ void pieces_free(struct pieces *p)
 	free(p->kind);
 	free(p->ns);
 	free(p->weight);
+	free(p->late_ns);
 	*p = (struct pieces){0};
 }

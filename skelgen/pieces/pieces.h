@@ -37,7 +37,12 @@ struct pieces {
 	uint32_t *kind;    /* by piece */
 	double *ns;        /* by piece: traced time, mean over ranks */
 	double *weight;    /* by piece: time of the run that it stands for over its own; 1 or more */
+	/* [piece * ranks + rank]: so long after the first rank it enters the piece; NULL where messages are under way at cuts, since
+	 * then no rank can wait for all others there. */
+	double *late_ns;
+	double wait_ns;    /* mean over ranks: for so long the skeleton waits before its pieces begin */
 	struct weights_balance balance; /* of the pieces by their weights */
+	double most;       /* time of the rank that takes longest over the mean */
 	double left_share; /* of the run's time in long segments that are left out, for which other pieces stand */
 	double left_ns;    /* root of the sum of squares of their times */
 	uint64_t events;   /* of the pieces */

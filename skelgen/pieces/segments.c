@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/clock/clock.h"
 #include "trace/cpu_time/own_iter.h"
 #include "trace/functions.h"
 
@@ -33,12 +34,22 @@ static bool may_wait(uint8_t cls)
 	return cls != TC_ISEND && cls != TC_IRECV && cls != TC_START && cls != TC_ICOLL && cls != TC_LOCAL && cls != TC_RMA;
 }
 
-static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts *cuts, struct segments *out, struct errbuf *err)
+/* When the event given last begins with its gap, on the common time line. */
+static double begin_of(const struct own_iter *it, const struct trace_clock *clock, uint32_t rank)
+{
+	uint64_t enter, leave, gap;
+
+	own_iter_when(it, &enter, &leave, &gap);
+	return (double)trace_clock_ns(clock, rank, enter) - (double)gap - own_iter_polled(it);
+}
+
+static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts *cuts, const struct trace_clock *clock, struct segments *out,
+			struct errbuf *err)
 {
 	const struct trace_defs *d = &trace_get_rank(t, rank)->defs;
 	struct own_iter *it = own_iter_with_polls(t, rank, err);
 	struct trace_event ev;
-	double delayed = 0;
+	double delayed = 0, own = 0;
 	uint32_t seg = 0;
 	bool known;
 
@@ -51,7 +62,7 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 		if (trace_fn[d->sigs.sig[ev.sym].fn].cls == TC_INIT)
 			continue;
 		while (seg < cuts->n && cuts->at[(size_t)seg * cuts->n_ranks + rank] <= e)
-			seg++;
+			out->late_ns[(size_t)++seg * cuts->n_ranks + rank] = begin_of(it, clock, rank);
 		s = &out->at[seg];
 		s->events++;
 		s->waits[dimension(d, ev.sym, false)] += may_wait(trace_fn[d->sigs.sig[ev.sym].fn].cls);
@@ -59,15 +70,32 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 		s->gap_ns += (double)ev.gap_ns / cuts->n_ranks;
 		s->share[dimension(d, ev.sym, true)] += (double)ev.gap_ns;
 		s->share[dimension(d, ev.sym, false)] += (double)ev.dur_ns;
+		own += (double)(ev.gap_ns + ev.dur_ns);
 		out->gap_ns += (double)ev.gap_ns / cuts->n_ranks;
 		out->polled_ns += own_iter_polled(it) / cuts->n_ranks;
 		delayed += own_iter_delayed(it);
 	}
 	out->elapsed_ns += own_iter_elapsed(it) / cuts->n_ranks;
 	own_iter_destroy(it);
+	out->most_ns = fmax(out->most_ns, own);
 	out->delayed_ns += delayed / cuts->n_ranks;
 	out->delayed_most_ns = fmax(out->delayed_most_ns, delayed);
 	return 0;
+}
+
+/* Times of entry become times behind the first rank. A rank that has no call behind the cut has no time: it is not late. */
+static void lates_close(struct segments *s, uint32_t n_ranks)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		double *late = &s->late_ns[(size_t)i * n_ranks], first = INFINITY;
+
+		for (uint32_t r = 0; r < n_ranks; r++)
+			first = late[r] > 0 ? fmin(first, late[r]) : first;
+		for (uint32_t r = 0; r < n_ranks; r++) {
+			late[r] = late[r] > 0 ? late[r] - first : 0;
+			s->at[i].late_ns += late[r] / n_ranks;
+		}
+	}
 }
 
 static void shares_close(struct segments *s, uint32_t n_ranks)
@@ -202,25 +230,43 @@ static void rests_mark(struct segments *s, double longest)
 
 int segments_measure(const struct trace *t, const struct cuts *cuts, double rest_ns, struct segments *out, struct errbuf *err)
 {
-	*out = (struct segments){.n = cuts->n + 1, .at = calloc(cuts->n + 1u, sizeof *out->at)};
-	if (out->at == NULL)
-		return err_set(err, "no memory for %u segments", out->n);
-	for (uint32_t i = 0; i < out->n; i++)
+	struct trace_clock *clock = trace_clock_create(t, err);
+	int rv = 0;
+
+	if (clock == NULL)
+		return -1;
+	*out = (struct segments){.n = cuts->n + 1, .at = calloc(cuts->n + 1u, sizeof *out->at),
+				 .late_ns = calloc((cuts->n + 1u) * (size_t)cuts->n_ranks, sizeof *out->late_ns)};
+	if (out->at == NULL || out->late_ns == NULL)
+		rv = err_set(err, "no memory for %u segments", out->n);
+	for (uint32_t i = 0; rv == 0 && i < out->n; i++)
 		out->at[i].timed = true;
-	for (uint32_t r = 0; r < cuts->n_ranks; r++)
-		if (measure_rank(t, r, cuts, out, err) != 0) {
-			segments_free(out);
-			return -1;
-		}
+	for (uint32_t r = 0; rv == 0 && r < cuts->n_ranks; r++)
+		rv = measure_rank(t, r, cuts, clock, out, err);
+	trace_clock_destroy(clock);
+	if (rv != 0) {
+		segments_free(out);
+		return -1;
+	}
 	shares_close(out, cuts->n_ranks);
+	lates_close(out, cuts->n_ranks);
 	rests_mark(out, rest_ns);
 	kinds_find(out, PIECE_KINDS_MAX);
 	return 0;
 }
 
+void segments_forget_lates(struct segments *s)
+{
+	free(s->late_ns);
+	s->late_ns = NULL;
+	for (uint32_t i = 0; i < s->n; i++)
+		s->at[i].late_ns = 0;
+}
+
 void segments_free(struct segments *s)
 {
 	free(s->at);
+	free(s->late_ns);
 	*s = (struct segments){0};
 }
 
@@ -276,7 +322,7 @@ static uint32_t choose(const struct segments *s, double share, bool *chosen, dou
 		kind_choose(s, c, share, chosen);
 	for (uint32_t i = 0; i < s->n; i++)
 		if (chosen[i]) {
-			*ns += s->at[i].ns;
+			*ns += s->at[i].ns + (i > 0 && chosen[i - 1] ? 0 : s->at[i].late_ns);
 			*events += s->at[i].events;
 			n++;
 		}

@@ -18,6 +18,7 @@
 struct segment {
 	double ns;       /* mean over ranks of their own time in it */
 	double gap_ns;   /* of it: computation */
+	double late_ns;  /* mean over ranks: apart from `ns`, a piece of it runs so long */
 	uint64_t events; /* of all ranks */
 	uint64_t waits[SEGMENT_DIMENSIONS]; /* of them: calls that may wait for another rank, by call site */
 	double share[SEGMENT_DIMENSIONS]; /* of its time */
@@ -33,7 +34,9 @@ struct segments {
 	uint32_t n, n_kind;
 	bool joined;        /* segments_choose() made like kinds one */
 	struct segment *at; /* n = cuts + 1 */
+	double *late_ns;    /* [segment * ranks + rank]: from when the first rank enters the segment until this one does */
 	double ns;          /* of all */
+	double most_ns;     /* of all, of the rank with the most */
 	/* Of the run: computation, of it unsuccessful tests and delay by other processes, means over ranks; the most delay. */
 	double gap_ns, polled_ns, delayed_ns, delayed_most_ns;
 	double elapsed_ns; /* in calls and gaps of all threads, by the clock: see own_iter_elapsed(); mean over ranks */
@@ -42,6 +45,8 @@ struct segments {
 
 /* rest_ns: segments longer than this are rests if enough others are left; INFINITY: none is. Returns 0, or -1 with the reason. */
 int segments_measure(const struct trace *t, const struct cuts *cuts, double rest_ns, struct segments *out, struct errbuf *err);
+/* All ranks enter each segment when they come to it. */
+void segments_forget_lates(struct segments *s);
 void segments_free(struct segments *s);
 
 /*

@@ -23,7 +23,8 @@
 	CALL(skel_delay_by_rank, i)                                                                                    \
 	CALL(skel_share, d, d)                                                                                         \
 	CALL(skel_meet, m)                                                                                             \
-	CALL(skel_pieces, i, i, i)                                                                                     \
+	CALL(skel_pieces, i, i, i, d)                                                                                  \
+	CALL(skel_late, i)                                                                                             \
 	CALL(skel_piece, l)                                                                                            \
 	CALL(skel_loop, i, l, l)                                                                                       \
 	CALL(skel_loop_first, i, l, l)                                                                                 \

@@ -31,7 +31,7 @@
 #include "skelgen/runtime/classes.h"
 
 #define DATA_MAGIC   0x41544144424b5350ull
-#define DATA_VERSION 13
+#define DATA_VERSION 14
 #define DATA_HEADER  10
 #define DATA_GAP     5
 #define DATA_MIX     (CLASS_N + 8)

@@ -19,10 +19,17 @@ static struct {
 	double begin_ns;
 	struct compute_spent begin;
 	double left_ns;
+	const int *late_us; /* [piece * ranks + rank], or NULL */
+	double started_ns;  /* virtual */
+	double most;        /* time of the rank that takes longest over the mean of all ranks */
 } pieces;
 
-void skel_pieces(int kind, int us, int weight)
+void skel_pieces(int kind, int us, int weight, double most)
 {
+	if (!(most >= 1 && most < INFINITY))
+		skel_fail("a rank that takes %g times the mean makes no sense: generate the skeleton again", most);
+	pieces.most = most;
+	pieces.started_ns = skel_virtual_ns();
 	pieces.n = skel_length(kind);
 	if (pieces.n < 1 || skel_length(us) != pieces.n || skel_length(weight) != pieces.n)
 		skel_fail("skel.c.data is damaged: generate the skeleton again");
@@ -41,6 +48,24 @@ void skel_left_out(double ns)
 	if (!(ns >= 0 && ns < INFINITY))
 		skel_fail("segments of %g ns make no sense: generate the skeleton again", ns);
 	pieces.left_ns = ns;
+}
+
+void skel_late(int us)
+{
+	if (skel_length(us) != pieces.n * skel_size)
+		skel_fail("skel.c.data is damaged: generate the skeleton again");
+	pieces.late_us = skel_array(us);
+}
+
+/* In the run, ranks did not enter the piece at the same time. A rank that is early there waits longer
+ * for the others in the piece. The barrier stands where no message is under way. */
+static void enter(int64_t k)
+{
+	double before = skel_virtual_ns(), late = pieces.late_us[k * skel_size + skel_rank] * 1e3;
+
+	PMPI_Barrier(MPI_COMM_WORLD);
+	skel_sleep(late);
+	skel_virtual_forward(before - skel_virtual_ns(), 0);
 }
 
 static void piece_close(void)
@@ -65,6 +90,8 @@ void skel_piece(int64_t level)
 	}
 	if (pieces.now != NULL)
 		piece_close();
+	else if (pieces.late_us != NULL && k < pieces.n)
+		enter(k);
 	if (k == pieces.n)
 		return;
 	pieces.now = &pieces.at[k];
@@ -72,10 +99,22 @@ void skel_piece(int64_t level)
 	skel_spent_virtual(&pieces.begin);
 }
 
+/* Weights stand for the mean over ranks. The times of single ranks go up and down with when the pieces begin and end on them, so
+ * that the longest of them would be too long. */
+static void meet(void)
+{
+	double mine = skel_virtual_ns() - pieces.started_ns, sum;
+
+	PMPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+	skel_virtual_forward(pieces.most * sum / skel_size - mine, 0);
+}
+
 void skel_pieces_close(void)
 {
-	if (pieces.n > 0)
+	if (pieces.n > 0) {
 		skel_virtual_forward(0, pieces_half_ns(pieces.at, pieces.n, pieces.left_ns));
+		meet();
+	}
 	free(pieces.at);
 	pieces.at = NULL;
 }

@@ -65,11 +65,14 @@ void skel_share(double least_ns, double share);
 /* Before a collective call of all ranks: their virtual clocks go on from the latest of them. */
 void skel_meet(MPI_Comm c);
 
-/* The skeleton is made of pieces. Parameters are numbers of arrays: kinds, traced times (us) and weights of the pieces. A weight
- * is the bits of a float. */
-void skel_pieces(int kind, int us, int weight);
+/* The skeleton is made of pieces. The first parameters are numbers of arrays: kinds, traced times (us) and weights of the
+ * pieces. A weight is the bits of a float. most: time of the rank that takes longest over the mean of all ranks, 1 or more. */
+void skel_pieces(int kind, int us, int weight, double most);
 /* Pieces also stand for long segments that are left out. ns: root of the sum of squares of their traced times. */
 void skel_left_out(double ns);
+/* The number of an array [piece * ranks + rank]: us from when the first rank enters the piece until this rank does. A piece that
+ * follows another one at once is entered without a wait. */
+void skel_late(int us);
 /* A piece begins, or no further one: the level of MPI_Pcontrol says which. */
 void skel_piece(int64_t level);
 

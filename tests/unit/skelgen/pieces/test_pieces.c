@@ -141,6 +141,41 @@ static void assert_pieces_are_the_runs(const struct fixture *f, uint32_t rank)
 	assert_int_equal(pieces, f->p.n);
 }
 
+/* When each rank ended its last call before the piece, by its clock: the clocks of simulated ranks are one. */
+static void assert_lateness_is_the_runs(const struct fixture *f)
+{
+	const uint32_t n = f->v.n_ranks;
+	double *begin = calloc((size_t)f->p.n * n, sizeof *begin);
+	struct errbuf err;
+
+	assert_non_null(begin);
+	for (uint32_t r = 0; r < n; r++) {
+		struct trace_iter *it = trace_iter_create(f->t, r, &err);
+		uint64_t enter, leave = 0;
+		struct trace_event ev;
+		uint32_t k = 0;
+		bool known;
+
+		assert_non_null(it);
+		for (uint64_t e = 0; trace_iter_next(it, &ev, &known); e++) {
+			for (; k < f->p.n && (f->p.segment[k] == 0 || segment_end(f, f->p.segment[k] - 1, r) <= e); k++)
+				begin[k * n + r] = (double)leave;
+			trace_iter_when(it, &enter, &leave);
+		}
+		assert_int_equal(k, f->p.n);
+		trace_iter_destroy(it);
+	}
+	for (uint32_t k = 0; k < f->p.n; k++) {
+		double first = INFINITY;
+
+		for (uint32_t r = 0; r < n; r++)
+			first = fmin(first, begin[k * n + r]);
+		for (uint32_t r = 0; r < n; r++)
+			assert_true(fabs(f->p.late_ns[k * n + r] - (begin[k * n + r] - first)) < 1000);
+	}
+	free(begin);
+}
+
 static int count(const struct trace_message *m, void *arg)
 {
 	(void)m;
@@ -161,6 +196,10 @@ static void assert_excerpt(const struct fixture *f, double share)
 	assert_true(report.unmatched_receives <= whole.unmatched_receives);
 	for (uint32_t r = 0; r < f->v.n_ranks; r++)
 		assert_pieces_are_the_runs(f, r);
+	if (f->v.roles[0].under_way)
+		assert_null(f->p.late_ns);
+	else
+		assert_lateness_is_the_runs(f);
 	for (uint32_t i = 0; i < f->p.n; i++) {
 		assert_true(f->p.weight[i] >= 1);
 		all += f->p.weight[i] * f->p.ns[i];
