@@ -156,21 +156,25 @@ static void blocking_grow(struct slot *s, size_t need)
 	s->at = memory_new(s->size);
 }
 
+/* The program has memory of its own, whose cost is in its gaps. In a piece of the run, a weight would multiply this one. */
 static char *slot_memory(int slot, size_t need)
 {
 	struct slot *s;
+	double before;
 
 	if (slot >= state.n_slot)
 		slots_grow(slot);
 	s = &state.slot[slot];
 	if (need <= s->size && s->at != NULL)
 		return s->at;
+	before = skel_virtual_ns();
 	if (s->at != NULL)
 		memset(state.place, 0, sizeof state.place);
 	if (slot < BLOCKING)
 		blocking_grow(s, need);
 	else
 		request_grow(s, need);
+	skel_virtual_forward(before - skel_virtual_ns(), 0);
 	return s->at;
 }
 

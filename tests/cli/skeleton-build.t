@@ -75,7 +75,8 @@ for my $p (@programs) {
 	my $r = result('result');
 	is($r->{events}, $first->{events}, "$title: it says what it stands for");
 	is($r->{"left_$_"}, 0, "$title: it leaves no $_") for qw(requests comms);
-	cmp_ok(abs($r->{skel_s} - $r->{ran_s}), '<', 1e-6, "$title: nothing is extrapolated when nothing is cut");
+	# The time in which it got memory for messages is in ran_s alone.
+	cmp_ok($r->{skel_s}, '<', $r->{ran_s} + 1e-6, "$title: nothing is extrapolated when nothing is cut");
 }
 
 # ---- the order of calls, windows and files ----
