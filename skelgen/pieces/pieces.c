@@ -140,6 +140,14 @@ static int cut(struct survey *s, double seconds, struct errbuf *err)
 	return rv;
 }
 
+/* Then a rank is late as the scheduler had it, and waits take the time of pieces. */
+static bool shares_processors(const struct trace *t)
+{
+	struct run_place place;
+
+	return run_place_find(t, &place) == 0 && place.crowd > 1;
+}
+
 int survey_make(const struct trace *t, double seconds, struct survey *out, struct errbuf *err)
 {
 	int rv;
@@ -150,8 +158,8 @@ int survey_make(const struct trace *t, double seconds, struct survey *out, struc
 		rv = 1;
 	if (rv == 0)
 		rv = segments_measure(t, &out->cuts, out->rest_ns, &out->segments, err);
-	if (rv == 0 && out->roles[0].under_way)
-		segments_forget_lates(&out->segments); /* a rank may be unable to wait for the others there */
+	if (rv == 0 && (out->roles[0].under_way || shares_processors(t)))
+		segments_forget_lates(&out->segments);
 	if (rv != 0)
 		survey_free(out);
 	return rv;

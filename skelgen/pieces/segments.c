@@ -83,7 +83,16 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 	return 0;
 }
 
-/* Times of entry become times behind the first rank. A rank that has no call behind the cut has no time: it is not late. */
+/* A piece of it begins without waits. */
+static void late_forget(struct segments *s, uint32_t i, uint32_t n_ranks)
+{
+	s->at[i].late_ns = 0;
+	for (uint32_t r = 0; r < n_ranks; r++)
+		s->late_ns[(size_t)i * n_ranks + r] = 0;
+}
+
+/* Times of entry become times behind the first rank. A rank that has no call behind the cut has no time: it is not late.
+ * Waits that take longer than the piece are not worth their time. The last segment may have to run, however late its ranks are. */
 static void lates_close(struct segments *s, uint32_t n_ranks)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -95,6 +104,8 @@ static void lates_close(struct segments *s, uint32_t n_ranks)
 			late[r] = late[r] > 0 ? late[r] - first : 0;
 			s->at[i].late_ns += late[r] / n_ranks;
 		}
+		if (s->at[i].late_ns > s->at[i].ns || i + 1 == s->n)
+			late_forget(s, i, n_ranks);
 	}
 }
 

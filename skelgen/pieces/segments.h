@@ -45,7 +45,8 @@ struct segments {
 
 /* rest_ns: segments longer than this are rests if enough others are left; INFINITY: none is. Returns 0, or -1 with the reason. */
 int segments_measure(const struct trace *t, const struct cuts *cuts, double rest_ns, struct segments *out, struct errbuf *err);
-/* All ranks enter each segment when they come to it. */
+/* All ranks enter each segment when they come to it: where they share processors, and where messages are under way at the cuts.
+ * There, a rank may be unable to wait for the others. */
 void segments_forget_lates(struct segments *s);
 void segments_free(struct segments *s);
 
