@@ -107,6 +107,8 @@ static void print_prediction(const struct model_options *o, const struct foresee
 			cli_seconds(d, sizeof(d), p->wall_s * (1 + error)));
 		if (f->simpler[0])
 			fprintf(out, "%s\n", f->simpler);
+		if (f->about[0])
+			fprintf(out, "%s\n", f->about);
 		if (far)
 			fprintf(out, "the time is a guess: %s is far outside of the %.15g to %.15g of the runs\n", far, lo, hi);
 		else if (outside)
@@ -118,9 +120,10 @@ static void print_prediction(const struct model_options *o, const struct foresee
 			fprintf(out, "%ld ranks take turns on %u processors\n", o->ranks, f->processors);
 		return;
 	}
-	all = json_pack("{s:b, s:s?, s:s?, s:i, s:i, s:I, s:f, s:f, s:f, s:O}", "time_is_a_guess", far || crowded, "outside_of_runs", outside,
-			"simpler_rule", f->simpler[0] ? f->simpler : NULL, "ranks", (int)o->ranks, "processors",
-			(int)f->processors, "calls", (json_int_t)p->calls, "wall_s", p->wall_s,
+	all = json_pack("{s:b, s:s?, s:s?, s:s?, s:i, s:i, s:I, s:f, s:f, s:f, s:O}", "time_is_a_guess", far || crowded,
+			"outside_of_runs", outside, "about", f->about[0] ? f->about : NULL, "simpler_rule",
+			f->simpler[0] ? f->simpler : NULL, "ranks", (int)o->ranks, "processors", (int)f->processors,
+			"calls", (json_int_t)p->calls, "wall_s", p->wall_s,
 			"low_s", p->wall_s / (1 + error), "high_s", p->wall_s * (1 + error), "events", p->events);
 	cli_print_json(all);
 }

@@ -259,7 +259,8 @@ static const struct verb_option options[] = {
 	{"against", 0, "TRACE", OPT_TEXT(struct model_options, against), .of = "predict",
 	 .help = "compare with a trace of that very run; exit 1 where a call or value is another"},
 	{"anyway", 0, NULL, OPT_FLAG(struct model_options, anyway), .of = "predict",
-	 .help = "take the first of several rules that the runs cannot tell apart"},
+	 .help = "take the first of several rules that the runs cannot tell apart, and about so many iterations "
+		 "where a loop has no rule"},
 	{"json", 0, NULL, OPT_FLAG(struct model_options, json), .of = "predict", .help = "for machines"},
 	{0},
 };

@@ -272,12 +272,13 @@ static int write_doubts(struct build *b)
 		size_t n;
 
 		snprintf(name, sizeof(name), INPUTS_DOUBT "%u, %s", i + 1, d->what);
-		snprintf(reason, sizeof(reason), "%c %s | %s | %s", "VGO"[d->kind], write_side(b, d, 0, x, sizeof(x)),
+		snprintf(reason, sizeof(reason), "%c %s | %s | %s", "VGOA"[d->kind], write_side(b, d, 0, x, sizeof(x)),
 			 write_side(b, d, 1, y, sizeof(y)), rule_guard_write(&d->where, b->l->feature, where, sizeof(where)));
 		n = strlen(reason);
 		snprintf(reason + n, sizeof(reason) - n, MODEL_FOR_PEOPLE "%.120s, or %.120s: %s",
 			 learnt_side_format(d, 0, b->l->feature, x, sizeof(x)), learnt_side_format(d, 1, b->l->feature, y, sizeof(y)),
 			 d->kind == DOUBT_ORDER			    ? "which comes first is refused where both hold"
+			 : d->kind == DOUBT_ABOUT		    ? "refused, or by --anyway the first one"
 			 : learnt_doubt_simpler(d, b->l->feature) ? "the first one is taken, as it is simpler"
 								    : "refused where they differ");
 		b->m->var[b->m->n_vars] = (struct model_var){model_strdup(b->m, name), false, model_strdup(b->m, reason)};

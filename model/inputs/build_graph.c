@@ -542,7 +542,7 @@ static bool choose_again(struct build *b, struct build_graph *g, uint32_t from)
 	if (item->kind != SKEL_LOOP)
 		return true;
 	c->arc = add_arc(b, g, from, from - 1);
-	if (!k->count_known) {
+	if (!k->count_known && !k->about) {
 		unknown(b, n, "how often there is", item);
 		return false;
 	}

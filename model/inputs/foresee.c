@@ -79,7 +79,7 @@ static int read_doubt(const struct foresee *f, const struct model_var *v, struct
 	snprintf(d->what, sizeof(d->what), "%s", v->name + strlen(INPUTS_DOUBT));
 	snprintf(text, sizeof(text), "%s", v->reason);
 	other = strstr(text, " | ");
-	kind = strchr("VGO", text[0]);
+	kind = strchr("VGOA", text[0]);
 	if (!other || !text[0] || !kind || text[1] != ' ')
 		return -1;
 	*other = '\0';
@@ -93,8 +93,13 @@ static int read_doubt(const struct foresee *f, const struct model_var *v, struct
 		if (rule_guard_read(where + 3, f->feature, f->n_features, &d->where) < 0)
 			return -1;
 	}
-	d->kind = (uint8_t)(kind - "VGO");
-	return read_side(f, text + 2, d, 0) < 0 || read_side(f, other + 3, d, 1) < 0 ? -1 : 0;
+	d->kind = (uint8_t)(kind - "VGOA");
+	d->counted[0] = d->counted[1] = d->kind == DOUBT_ABOUT;
+	if (read_side(f, text + 2, d, 0) < 0 || read_side(f, other + 3, d, 1) < 0)
+		return -1;
+	if (d->kind == DOUBT_ABOUT)
+		return d->rule[0].n == 1 && d->rule[0].f[0] < f->n_vars && strstr(d->what, "loop") ? 0 : -1;
+	return 0;
 }
 
 static int read_doubts(struct foresee *f, struct errbuf *err)
@@ -249,6 +254,11 @@ static int check_doubts(struct foresee *f, struct errbuf *err)
 				continue;
 			learnt_side_format(d, 0, f->feature, a, sizeof(a));
 			learnt_side_format(d, 1, f->feature, b, sizeof(b));
+			if (d->kind == DOUBT_ABOUT)
+				return err_set(err, "rank %u: where a call leads is not known: how often there is the "
+					       "%.160s: no rule of the variables, rank and ranks holds in all runs; "
+					       "trace more of them, or take about %s by --anyway",
+					       rank, strstr(d->what, "loop"), a);
 			if (learnt_doubt_simpler(d, f->feature)) {
 				say_simpler(f, d, a, b);
 				continue;
@@ -270,6 +280,43 @@ static int check_doubts(struct foresee *f, struct errbuf *err)
 		}
 	}
 	return 0;
+}
+
+/* Relative miss of a line at x. Beyond the runs it is that of a parabola whose distance from the line is the same at
+ * both ends and in the middle of the runs. Rounding misses half an iteration. */
+static double about_error(const struct foresee *f, const struct learnt_doubt *d, double x)
+{
+	const struct model_input *in = &f->m->input[model_input_find(f->m, f->feature[d->rule[0].f[0]].name)];
+	double end = fmin(fmax(x, in->lo), in->hi), far = x == end ? 0 : fabs(x - end) / (in->hi - in->lo);
+	double law = learnt_about(d, x), most = far ? fmax(learnt_about(d, in->lo), learnt_about(d, in->hi)) : law;
+
+	most *= 2 * (1 + 2 * far) * (1 + 2 * far) - 1;
+	return law < 1 ? ERROR_MOST : fmin((learnt_missed(d) * most + 0.5) / law, ERROR_MOST);
+}
+
+/* Errors of loops add up: one loop may be in another. One loop is said. */
+static void take_about(struct foresee *f)
+{
+	char a[200];
+	uint32_t n = 0;
+
+	for (uint32_t i = f->n_doubts; i-- > 0;) {
+		const struct learnt_doubt *d = &f->doubt[i];
+		double x, error;
+
+		if (d->kind != DOUBT_ABOUT ||
+		    !learnt_doubt_differs(d, f->feature, f->n_features, f->value, f->var, f->ranks))
+			continue;
+		x = f->var[d->rule[0].f[0]];
+		error = about_error(f, d, x);
+		f->about_error += log1p(error);
+		snprintf(f->about, sizeof(f->about),
+			 "about %.0f iterations of the %.160s: no exact rule; %.100s comes within %.2g %% of the runs, "
+			 "and the interval allows for %.2g %% here%s",
+			 fmax(1, round(learnt_about(d, x))), strstr(d->what, "loop"),
+			 learnt_side_format(d, 0, f->feature, a, sizeof(a)), 100 * learnt_missed(d), 100 * error,
+			 n++ ? "; other loops are like this one" : "");
+	}
 }
 
 int foresee_open(struct foresee *f, const struct model *m, uint32_t ranks, const char *const *name, const double *value,
@@ -296,6 +343,7 @@ int foresee_open(struct foresee *f, const struct model *m, uint32_t ranks, const
 	mark_used(f);
 	if (!anyway && check_doubts(f, err) < 0)
 		goto fail;
+	take_about(f);
 	return 0;
 fail:
 	foresee_close(f);
@@ -358,7 +406,7 @@ static double distance(double x, double lo, double hi)
 double foresee_error(const struct foresee *f)
 {
 	const struct model_confidence *c = &f->m->confidence;
-	double error = log1p(c->time_error);
+	double error = hypot(log1p(c->time_error), f->about_error);
 
 	for (uint32_t i = 0; i < c->n_reach; i++) {
 		const struct feature *k = &f->feature[f->feature_of[i]];

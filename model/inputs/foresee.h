@@ -27,6 +27,8 @@ struct foresee {
 	struct learnt_doubt *doubt;
 	bool row_taken;    /* simpler: a row of ranks that may be a grid */
 	char simpler[900]; /* a rule that was taken as the simpler one, though another holds in all runs too; or "" */
+	char about[600];   /* the loop whose trip count is about so many, with --anyway; or "" */
+	double about_error; /* of its time: logarithm of the ratio */
 	/* foresee_place: */
 	uint32_t processors; /* 0: not known */
 	double crowd;	     /* ranks per processor, at least 1 */
@@ -35,7 +37,7 @@ struct foresee {
 
 /* Opens a prediction. name[i] = value[i]: every variable of the model once. Returns -1 with the reason if the model is
  * not one of runs, if a variable is missing or unknown, or if a doubt matters for these values. `anyway`: ignore
- * doubts. */
+ * doubts. A line near the trip counts of a loop then widens the interval of the time. */
 int foresee_open(struct foresee *f, const struct model *m, uint32_t ranks, const char *const *name, const double *value,
 		 uint32_t n, bool anyway, struct errbuf *err);
 void foresee_close(struct foresee *f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What runs leave open: see learn_runs.h. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,9 +68,9 @@ static bool never_differs(const struct learnt *l, const struct learnt_doubt *d)
 
 int learnt_doubt_add(struct learnt *l, const struct learnt_doubt *d)
 {
-	if (never_differs(l, d))
+	if (d->kind != DOUBT_ABOUT && never_differs(l, d))
 		return 0;
-	for (uint32_t i = 0; i < l->n_doubts; i++)
+	for (uint32_t i = 0; i < l->n_doubts && d->kind != DOUBT_ABOUT; i++)
 		if (same_doubt(&l->doubt[i], d))
 			return 0;
 	if (l->n_doubts == LEARNT_DOUBTS_MAX)
@@ -130,6 +131,8 @@ bool learnt_doubt_agrees(const struct learnt_doubt *d, const int64_t *value)
 		return true;
 	if (d->kind == DOUBT_ORDER)
 		return !passes(d, 0, value) || !passes(d, 1, value);
+	if (d->kind == DOUBT_ABOUT)
+		return false;
 	if (d->kind == DOUBT_GUARDS)
 		return rule_guard_holds(&d->guard[0], value) == rule_guard_holds(&d->guard[1], value);
 	x = rule_value(&d->rule[0], value);
@@ -138,6 +141,15 @@ bool learnt_doubt_agrees(const struct learnt_doubt *d, const int64_t *value)
 
 const char *learnt_side_format(const struct learnt_doubt *d, int side, const struct feature *f, char *buf, size_t size)
 {
+	const struct rule *r = &d->rule[0];
+
+	if (d->kind == DOUBT_ABOUT && side)
+		snprintf(buf, size, "others within %.2g %% of it", 100 * learnt_missed(d));
+	else if (d->kind == DOUBT_ABOUT)
+		snprintf(buf, size, "%.4g*%s %c %.4g", (double)r->num[1] / (double)r->den, f[r->f[0]].name,
+			 r->num[0] < 0 ? '-' : '+', fabs((double)r->num[0] / (double)r->den));
+	if (d->kind == DOUBT_ABOUT)
+		return buf;
 	if (d->kind == DOUBT_RULES || d->counted[side])
 		return rule_format(&d->rule[side], f, buf, size);
 	return rule_guard_format(&d->guard[side], f, buf, size);

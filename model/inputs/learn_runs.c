@@ -434,6 +434,8 @@ static int learn_node(struct learning *g, const struct merge_node *n, const stru
 		g->where = out->guard;
 	if (n->kind == SKEL_LOOP)
 		doubt_count(g, n, out);
+	if (n->kind == SKEL_LOOP && !out->count_known && out->when != WHEN_COUNTED)
+		learn_about(g, n, out);
 	g->l->n_unknown += out->when == WHEN_UNKNOWN || (n->kind == SKEL_LOOP && !out->count_known);
 	rc = n->kind == SKEL_LEAF ? learn_values(g, n) : learn_body(g, n);
 	g->where = where;

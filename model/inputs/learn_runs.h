@@ -33,6 +33,7 @@ struct learnt_node {
 	struct rule_guard guard;
 	bool count_known; /* loops */
 	struct rule count;
+	bool about; /* loops: the count is unknown, and `count` is a line near it (DOUBT_ABOUT) */
 	/* The iterations of the loop around the node that pass it: STEP_ROUND: rule, rule + second, ...; STEP_ONCE: rule.
 	 * loop NULL: all of them. */
 	struct learnt_value due;
@@ -41,17 +42,28 @@ struct learnt_node {
 /*
  * A doubt. DOUBT_RULES, DOUBT_GUARDS: two rules or guards that hold on all runs; the first is used. DOUBT_ORDER: two
  * nodes of one sequence, and no rank of the runs passed both. So their order is unknown, and so is whether they
- * alternate. Each node is passed if its guard holds, or if its rule is above 0.
+ * alternate. Each node is passed if its guard holds, or if its rule is above 0. DOUBT_ABOUT: no rule for a trip count
+ * holds on all runs. The first rule is a line in one variable, and the second one is its largest relative miss.
  */
-enum learnt_doubt_kind { DOUBT_RULES, DOUBT_GUARDS, DOUBT_ORDER };
+enum learnt_doubt_kind { DOUBT_RULES, DOUBT_GUARDS, DOUBT_ORDER, DOUBT_ABOUT };
 struct learnt_doubt {
 	char what[160];
 	uint8_t kind;
-	bool counted[2]; /* DOUBT_ORDER: by its rule */
+	bool counted[2]; /* DOUBT_ORDER: by its rule; DOUBT_ABOUT: true */
 	struct rule_guard where; /* it matters where this holds: elsewhere the call is not made */
 	struct rule rule[2];
 	struct rule_guard guard[2];
 };
+
+/* DOUBT_ABOUT: the line at x, and its largest miss, as a ratio less 1. */
+static inline double learnt_about(const struct learnt_doubt *d, double x)
+{
+	return ((double)d->rule[0].num[0] + (double)d->rule[0].num[1] * x) / (double)d->rule[0].den;
+}
+static inline double learnt_missed(const struct learnt_doubt *d)
+{
+	return (double)d->rule[1].num[0] / (double)d->rule[1].den;
+}
 
 #define LEARNT_DOUBTS_MAX 128 /* distinct ones; more make a rule unknown */
 
@@ -77,7 +89,8 @@ void learnt_free(struct learnt *l);
  * if refused. */
 int learnt_check_run(const struct learnt *l, uint32_t run);
 /* Do both sides of the doubt give the same result where the features have value[]? For DOUBT_ORDER: is only one of the
- * two nodes passed? A rule that divides with a remainder there agrees with no rule, itself included. */
+ * two nodes passed? DOUBT_ABOUT: false. A rule that divides with a remainder there agrees with no rule, itself
+ * included. */
 bool learnt_doubt_agrees(const struct learnt_doubt *d, const int64_t *value);
 /* Does the doubt matter for a rank of a run with these variables? value: scratch, by feature. */
 bool learnt_doubt_differs(const struct learnt_doubt *d, const struct feature *f, uint32_t n_features, int64_t *value,

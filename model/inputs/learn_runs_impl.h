@@ -6,6 +6,7 @@
  *   - learn_steps.c: values that step with a counter
  *   - learn_due.c: calls that some iterations leave out
  *   - learn_order.c: the order of calls
+ *   - learn_about.c: trip counts near a line
  *   - learn_doubts.c: undetermined rules
  */
 #ifndef PRECEDENT_MODEL_INPUTS_LEARN_RUNS_IMPL_H
@@ -49,6 +50,8 @@ int learnt_doubt_guards(struct learning *g, const char *what, const struct rule_
 /* Finds a value that steps with the counter of one loop around the call. If two kinds of step fit, neither is known to
  * be right. Leaves `out` unchanged if none fits. */
 int learn_steps(struct learning *g, const struct runs_leaf *leaf, uint32_t v, uint32_t n_points, struct learnt_value *out);
+/* For a loop without a rule for its trip count: adds a line that is near the trip counts, as a doubt. */
+void learn_about(struct learning *g, const struct merge_node *n, struct learnt_node *out);
 /* Adds doubts about the order of the node's children. */
 int learn_order(struct learning *g, const struct merge_node *parent);
 

@@ -76,6 +76,27 @@ $grid = model('predict', 'diffuse.model', '--ranks', 2, '--var', 'N=30', '--agai
 is($grid->{rc}, 0, 'another size is predicted') or diag $grid->{out}, $grid->{err};
 like($grid->{out}, qr/: 2 of 2 ranks make the predicted calls; [\d,]+ calls and [\d,]+ values compared, 0 values are others, 0 were not/, 'call by call');
 
+# The same solver with a tolerance: 20, 31 and 48 iterations have no exact rule, and a line is near.
+my @solver = map { trace(2, 'diffuse', $_, 2, '1e-3') } 10, 16, 24;
+my $solver = model('fit', @solver, '-o', 'solver.model');
+like($solver->{out}, qr/^1 calls or loops .*not determined.*^left out one by one, 0 of 3 runs are predicted exactly/ms,
+	'diffuse with a tolerance: its iterations are not determined') or diag $solver->{out}, $solver->{err};
+my @further = ('solver.model', '--ranks', 2, '--var', 'arg1=30');
+$solver = model('predict', @further);
+is($solver->{rc}, 1, 'a prediction is refused');
+like($solver->{err}, qr/the loop over MPI_Irecv .*: no rule .*, or take about 1\.964\*arg1 \+ 0\.2069 by --anyway$/,
+	'... with a line that is near') or diag $solver->{err};
+$solver = model('predict', @further, '--anyway');
+is($solver->{rc}, 0, '... that --anyway takes') or diag $solver->{err};
+my $line = qr/1\.964\*arg1 \+ 0\.2069 comes within 2 % of the runs, and the interval allows for 11 % here\n/;
+my ($about) = $solver->{out} =~ /^about (\d+) iterations of the loop over MPI_Irecv .*: no exact rule; $line/m;
+cmp_ok(abs(($about //= 0) - 60), '<=', 2, '... and says how many that are: the solver has 60') or diag $solver->{out};
+$solver = decode_json(model('predict', @further, '--anyway', '--json')->{out});
+like($solver->{about}, qr/^about $about iterations/, '... for machines, too');
+is($solver->{calls}, 2 * (2 * (1 + 15 * $about) + 5), 'its calls are those of so many iterations');
+$solver = decode_json(model('predict', 'diffuse.model', '--ranks', 2, '--var', 'N=30', '--anyway', '--json')->{out});
+is($solver->{about}, undef, 'nothing is about where all is exact');
+
 # The calls themselves.
 my @heat = ('heat.model', '--ranks', 3, map { ('--var', $_) } 'arg1=200', 'arg2=20', 'arg3=10');
 my $r = model('predict', @heat, '--events', 2);
