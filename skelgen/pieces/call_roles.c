@@ -53,6 +53,13 @@ static int64_t comm_weight(const struct trace_comm *c, uint32_t rank)
 	return leads && c->members.n > 0 && c->members.rank[0] == rank ? -others : others > 0;
 }
 
+/* The members of the new communicator make it together; those of the call's communicator are not all of them, or too many. */
+static bool new_members_make(const char *name)
+{
+	return strcmp(name, "MPI_Comm_create_group") == 0 || strcmp(name, "MPI_Comm_create_from_group") == 0 ||
+	       strcmp(name, "MPI_Intercomm_create") == 0;
+}
+
 /* The communicator on which the call is collective; -1: it is not collective. */
 static int64_t collective_on(const struct trace_defs *d, uint32_t sym)
 {
@@ -65,7 +72,7 @@ static int64_t collective_on(const struct trace_defs *d, uint32_t sym)
 	case TC_ICOLL:
 		return comm;
 	case TC_COMM:
-		return strcmp(f->name, "MPI_Comm_create_group") == 0 ? TRACE_NULL : comm;
+		return new_members_make(f->name) ? sig_scalar(d, sym, TK_NEWCOMM, TRACE_NULL) : comm;
 	case TC_WIN:
 		if (strcmp(f->name, "MPI_Win_attach") == 0 || strcmp(f->name, "MPI_Win_detach") == 0)
 			return TRACE_NULL;

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define OPS_MAGIC     0x00001a53504f5350ull
-#define OPS_VERSION   5
+#define OPS_VERSION   6
 #define OPS_MAX_WORDS ((uint64_t)1 << 27) /* 1 GiB */
 #define OPS_MAX_DEPTH 64                  /* of expressions, and of blocks */
 #define OPS_MAX_ARGS  16

@@ -484,6 +484,76 @@ static void test_open_requests(void **arg)
 	}
 }
 
+/* Both ranks make a communicator together and free it; the call returns later on rank 1. */
+static struct syn *makers(const char *make, bool inter, uint32_t steps, uint64_t seed)
+{
+	struct syn *s = syn_create(2);
+	const int64_t from = inter ? 1 : 0;
+	int64_t made[2];
+
+	for (uint32_t r = 0; r < 2; r++) {
+		struct trace_comm *c;
+
+		made[r] = syn_comm(s, r, inter ? &r : (const uint32_t[]){0, 1}, inter ? 1 : 2);
+		c = &s->rank[r].defs.comm[made[r]];
+		c->ordinal = inter ? 0 : 1;
+		if (!inter)
+			continue;
+		c->kind = TCOMM_INTER;
+		assert_non_null(c->remote.rank = malloc(sizeof *c->remote.rank));
+		c->remote.rank[0] = 1 - r;
+		c->remote.n = 1;
+	}
+	syn_begin(s);
+	for (uint32_t t = 0; t < steps; t++) {
+		uint32_t inner = (uint32_t)(syn_random(&seed) % 5);
+
+		for (uint32_t r = 0; r < 2; r++) {
+			for (uint32_t i = 0; i < inner; i++)
+				syn_call(s, r, "MPI_Allreduce", 20, SYN(.count = 1));
+			syn_call(s, r, make, 21, SYN(.comm = from, .newcomm = made[r], .gap_ns = 1000, .dur_ns = r == 0 ? 500 : 9500));
+			syn_call(s, r, "MPI_Comm_free", 22, SYN(.comm = made[r], .gap_ns = r == 0 ? 10000 : 1000));
+		}
+	}
+	syn_end(s);
+	return s;
+}
+
+static uint64_t calls_before(const struct trace *t, uint32_t rank, uint64_t end, int fn)
+{
+	const struct trace_rank *k = trace_get_rank(t, rank);
+	struct folded_iter it;
+	uint64_t n = 0;
+	uint32_t sym;
+
+	folded_begin(&it, &k->events);
+	for (uint64_t e = 0; e < end && folded_next(&it, &sym); e++)
+		n += k->defs.sigs.sig[sym].fn == fn;
+	return n;
+}
+
+/* A rank that is in the call before a cut waits for a rank that would wait for all others at the cut. */
+static void test_making_is_not_parted(void **arg)
+{
+	static const struct {
+		const char *name;
+		int fn;
+		bool inter;
+	} make[] = {{"MPI_Comm_create_group", FN_MPI_Comm_create_group, false}, {"MPI_Intercomm_create", FN_MPI_Intercomm_create, true}};
+
+	(void)arg;
+	for (size_t m = 0; m < sizeof make / sizeof *make; m++) {
+		struct fixture f;
+
+		assert_true(set_up(&f, makers(make[m].name, make[m].inter, 2000, 7), 0.1, UINT64_MAX));
+		assert_in_range(f.v.cuts.n, 100, UINT32_MAX);
+		for (uint32_t k = 0; k < f.v.cuts.n; k++)
+			assert_int_equal(calls_before(f.t, 0, f.v.cuts.at[2 * k], make[m].fn),
+					 calls_before(f.t, 1, f.v.cuts.at[2 * k + 1], make[m].fn));
+		tear_down(&f);
+	}
+}
+
 /* An excerpt of other segments, of segments that end elsewhere, or of another run is refused. */
 static void test_excerpt_is_proved(void **arg)
 {
@@ -824,6 +894,7 @@ int main(void)
 		cmocka_unit_test(test_random_programs),
 		cmocka_unit_test(test_straggler_is_cut),
 		cmocka_unit_test(test_open_requests),
+		cmocka_unit_test(test_making_is_not_parted),
 		cmocka_unit_test(test_excerpt_is_proved),
 		cmocka_unit_test(test_farm_is_cut),
 		cmocka_unit_test(test_calls_are_bounded),
