@@ -28,6 +28,8 @@ void skel_pieces(int kind, int us, int weight, double most)
 {
 	if (!(most >= 1 && most < INFINITY))
 		skel_fail("a rank that takes %g times the mean makes no sense: generate the skeleton again", most);
+	if (pieces.n > 0)
+		skel_fail("it is told twice which pieces it is made of: generate the skeleton again");
 	pieces.most = most;
 	pieces.started_ns = skel_virtual_ns();
 	pieces.n = skel_length(kind);
@@ -52,9 +54,15 @@ void skel_left_out(double ns)
 
 void skel_late(int us)
 {
-	if (skel_length(us) != pieces.n * skel_size)
+	int64_t n = (int64_t)pieces.n * skel_size;
+	const int *late = skel_array(us);
+
+	if (n == 0 || skel_length(us) != n)
 		skel_fail("skel.c.data is damaged: generate the skeleton again");
-	pieces.late_us = skel_array(us);
+	for (int64_t i = 0; i < n; i++)
+		if (late[i] < 0)
+			skel_fail("skel.c.data is damaged: generate the skeleton again");
+	pieces.late_us = late;
 }
 
 /* In the run, ranks did not enter the piece at the same time. A rank that is early there waits longer

@@ -66,4 +66,21 @@ for my $kind (qw(refine farm early fetch some teams ahead posted any batch doubl
 	like($r->{out}, qr/^events $calls$/m, '... and stands for the whole run');
 }
 
+# A skeleton that is told twice which pieces it is made of, or gets other arrays of how late ranks are, refuses to run.
+my $source = slurp('teams.4/skel.c');
+for my $bad ([qr/^(\tskel_pieces\(.*\);)$/m, sub { "$1\n$1" }, qr/told twice which pieces/, 'pieces told twice'],
+	[qr/^\tskel_late\(\d+\);$/m, sub { "\tskel_late(0);" }, qr/skel\.c\.data is damaged/, 'an array of another length'],
+	[qr/^(\tskel_pieces\(.*\);)\n(\tskel_late\(\d+\);)$/m, sub { "$2\n$1" }, qr/skel\.c\.data is damaged/, 'late before there are pieces']) {
+	my ($line, $other, $says, $what) = @$bad;
+	SKIP: {
+		my $changed = $source =~ s/$line/$other->()/er;
+		skip "$what: ranks share processors, or messages are under way", 2 if $changed eq $source && $source !~ /skel_late/;
+		spew('teams.4/skel.c', $changed);
+		run_command('make', '-s', '-C', 'teams.4')->{rc} == 0 or fail("$what: it does not compile");
+		my $r = run_command('timeout', patience(300), run('teams'), 'teams.4/skel', '--empty-loop');
+		isnt($r->{rc}, 0, "$what: refused");
+		like($r->{err}, qr/^skeleton: rank \d+: .*$says/m, '... it says why');
+	}
+}
+
 done_testing;
