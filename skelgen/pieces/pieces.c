@@ -220,7 +220,8 @@ static int describe(const struct survey *s, const bool *chosen, uint32_t n, stru
 	const uint32_t alone = s->segments.n_kind;
 	uint32_t k = 0;
 
-	*out = (struct pieces){.n = n, .n_kind = s->segments.n_kind, .most = fmax(1, s->segments.most_ns / fmax(1, s->segments.ns))};
+	*out = (struct pieces){.n = n, .n_kind = s->segments.n_kind};
+	out->most = fmax(1, s->segments.most_ns / fmax(1, s->segments.ns));
 	out->segment = calloc(n + 1u, sizeof *out->segment);
 	out->kind = calloc(n + 1u, sizeof *out->kind);
 	out->ns = calloc(n + 1u, sizeof *out->ns);

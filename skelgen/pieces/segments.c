@@ -43,8 +43,8 @@ static double begin_of(const struct own_iter *it, const struct trace_clock *cloc
 	return (double)trace_clock_ns(clock, rank, enter) - (double)gap - own_iter_polled(it);
 }
 
-static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts *cuts, const struct trace_clock *clock, struct segments *out,
-			struct errbuf *err)
+static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts *cuts, const struct trace_clock *clock,
+			struct segments *out, struct errbuf *err)
 {
 	const struct trace_defs *d = &trace_get_rank(t, rank)->defs;
 	struct own_iter *it = own_iter_with_polls(t, rank, err);
