@@ -121,6 +121,30 @@ static void epoch_of(const struct trace_defs *d, uint32_t sym, struct call_role 
 	}
 }
 
+/* For each rank of the group: hash of the window, of the rank that starts an epoch, of the one that posts the window. */
+static void exposure_of(const struct trace_defs *d, uint32_t rank, uint32_t sym, struct call_role *r)
+{
+	const char *name = trace_fn[d->sigs.sig[sym].fn].name;
+	bool starts = strcmp(name, "MPI_Win_start") == 0;
+	int64_t of = sig_scalar(d, sym, TK_WIN, TRACE_NULL);
+	const struct trace_comm *c;
+	struct sig_walk w;
+	uint64_t win;
+
+	if ((!starts && strcmp(name, "MPI_Win_post") != 0) || of < 0 || of >= d->n_win)
+		return;
+	c = &d->comm[d->win[of].comm];
+	win = mix(comm_hash(c), d->win[of].ordinal);
+	sig_walk_begin(&w, d, sym);
+	while (sig_walk_next(&w))
+		for (uint32_t i = 0; w.kind == TK_INTS && i < w.n; i++) {
+			bool known = w.val[i] >= 0 && w.val[i] < c->members.n;
+			uint64_t peer = known ? c->members.rank[w.val[i]] : UINT32_MAX;
+
+			r->exposure += starts ? mix(win, mix(rank, peer)) : -mix(win, mix(peer, rank));
+		}
+}
+
 /* ---- one symbol ---- */
 
 static void object_of(struct call_role *r, enum role_object kind, int64_t makes, int64_t frees)
@@ -288,6 +312,7 @@ int call_roles_build(const struct trace_defs *d, uint32_t rank, struct call_role
 	}
 	for (uint32_t s = 0; s < out->n; s++) {
 		envelope_of(d, s, wild, &out->role[s]);
+		exposure_of(d, rank, s, &out->role[s]);
 		if (role_of(d, s, &out->role[s], &out->value[s], err) == 0)
 			continue;
 		call_roles_free(out);
@@ -453,6 +478,8 @@ static void step(struct walk *w, uint64_t event, uint32_t sym)
 		probe_follow(w, event, &r->probed);
 	if (r->collective != 0 && w->l->collective != NULL)
 		w->l->collective(w->l->arg, event, r, w->count[r->counter]++);
+	if (r->exposure != 0 && w->l->exposure != NULL)
+		w->l->exposure(w->l->arg, event, r->exposure);
 	if (r->epoch != 0 && (r->opens != 0 || !fence_again(w, r->epoch)))
 		w->open += r->opens < 0 ? -r->epoch : r->epoch;
 }

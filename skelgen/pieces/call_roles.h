@@ -30,6 +30,7 @@ struct call_role {
 	uint32_t counter;      /* of calls on this communicator: an index below n_counter */
 	uint64_t epoch;        /* hash of the epoch that it opens or closes; 0: none */
 	int8_t opens;          /* 1: opens the epoch, -1: closes it, 0: opens it if it is not open (a fence) */
+	uint64_t exposure;     /* of MPI_Win_start and MPI_Win_post: those that belong together add up to 0 */
 };
 
 struct call_roles {
@@ -60,6 +61,8 @@ struct walk_listener {
 	void (*collective)(void *arg, uint64_t event, const struct call_role *role, uint64_t count);
 	/* Before each call: hash of the epochs, sends and receives that are open. */
 	void (*before)(void *arg, uint64_t event, uint64_t open, const struct open_requests *requests);
+	/* The call is MPI_Win_start or MPI_Win_post. */
+	void (*exposure)(void *arg, uint64_t event, uint64_t exposure);
 };
 
 /* Returns 0, or -1 without memory. */

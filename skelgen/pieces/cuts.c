@@ -431,6 +431,14 @@ static void proof_part(void *arg, uint64_t event, const struct call_role *r, uin
 	p->sum[cuts_segment(p->f->cuts, p->f->rank, event)] += call_role_key(r, count) * (uint64_t)r->weight;
 }
 
+/* The rank that starts an epoch waits for the one that posts its window. */
+static void proof_exposure(void *arg, uint64_t event, uint64_t exposure)
+{
+	struct proof *p = arg;
+
+	p->sum[cuts_segment(p->f->cuts, p->f->rank, event)] += exposure;
+}
+
 static void proof_before(void *arg, uint64_t event, uint64_t open, const struct open_requests *requests)
 {
 	struct proof *p = arg;
@@ -510,7 +518,7 @@ static void proof_apply(const struct proof *p, bool *drop)
 static int prove(struct finder *f, const struct call_roles *roles, bool *drop, struct errbuf *err)
 {
 	struct proof p = {.f = f, .sum = calloc(f->cuts->n + 1u, sizeof *p.sum), .open = calloc(f->cuts->n + 1u, sizeof *p.open)};
-	const struct walk_listener l = {&p, proof_pair, proof_part, proof_before};
+	const struct walk_listener l = {&p, proof_pair, proof_part, proof_before, proof_exposure};
 	struct trace_messages_report report;
 	int rv = p.sum != NULL && p.open != NULL ? 0 : err_set(err, "no memory to cut the run");
 
@@ -534,7 +542,7 @@ static int prove(struct finder *f, const struct call_roles *roles, bool *drop, s
 
 static int near_collect(struct finder *f, const struct call_roles *roles, struct errbuf *err)
 {
-	const struct walk_listener l = {f, own_pair, own_part, f->open_requests ? usual_keep : NULL};
+	const struct walk_listener l = {f, own_pair, own_part, f->open_requests ? usual_keep : NULL, NULL};
 	struct trace_messages_report report;
 
 	for (f->rank = 0; f->rank < f->cuts->n_ranks; f->rank++)

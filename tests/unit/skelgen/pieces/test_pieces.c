@@ -554,6 +554,46 @@ static void test_making_is_not_parted(void **arg)
 	}
 }
 
+/* Rank 0 puts data on rank 1, which is held up in MPI_Win_post until rank 0 has completed its epoch. */
+static struct syn *exposed(uint32_t steps, uint64_t seed)
+{
+	struct syn *s = syn_create(2);
+	static const int64_t peer[2][1] = {{1}, {0}};
+
+	for (uint32_t r = 0; r < 2; r++)
+		syn_win(s, r, 0, 800);
+	syn_begin(s);
+	for (uint32_t t = 0; t < steps; t++) {
+		uint32_t inner = (uint32_t)(syn_random(&seed) % 5);
+
+		for (uint32_t r = 0; r < 2; r++)
+			for (uint32_t i = 0; i < inner; i++)
+				syn_call(s, r, "MPI_Allreduce", 30, SYN(.count = 1));
+		syn_call(s, 0, "MPI_Win_start", 31, SYN(.ints = peer[0], .n_ints = 1));
+		syn_call(s, 0, "MPI_Win_complete", 32, SYN(.count = 0));
+		syn_call(s, 1, "MPI_Win_post", 33, SYN(.ints = peer[1], .n_ints = 1, .dur_ns = 9500));
+		syn_call(s, 1, "MPI_Win_wait", 34, SYN(.count = 0));
+		syn_call(s, 0, "MPI_Barrier", 35, SYN(.gap_ns = 10000));
+		syn_call(s, 1, "MPI_Barrier", 35, SYN(.gap_ns = 1000));
+	}
+	syn_end(s);
+	return s;
+}
+
+/* A rank that has completed its epoch before a cut has waited for a rank that posted its window before the cut. */
+static void test_exposed_windows(void **arg)
+{
+	struct fixture f;
+
+	(void)arg;
+	assert_true(set_up(&f, exposed(2000, 7), 0.1, UINT64_MAX));
+	assert_in_range(f.v.cuts.n, 50, UINT32_MAX);
+	for (uint32_t k = 0; k < f.v.cuts.n; k++)
+		assert_int_equal(calls_before(f.t, 0, f.v.cuts.at[2 * k], FN_MPI_Win_complete),
+				 calls_before(f.t, 1, f.v.cuts.at[2 * k + 1], FN_MPI_Win_post));
+	tear_down(&f);
+}
+
 /* An excerpt of other segments, of segments that end elsewhere, or of another run is refused. */
 static void test_excerpt_is_proved(void **arg)
 {
@@ -895,6 +935,7 @@ int main(void)
 		cmocka_unit_test(test_straggler_is_cut),
 		cmocka_unit_test(test_open_requests),
 		cmocka_unit_test(test_making_is_not_parted),
+		cmocka_unit_test(test_exposed_windows),
 		cmocka_unit_test(test_excerpt_is_proved),
 		cmocka_unit_test(test_farm_is_cut),
 		cmocka_unit_test(test_calls_are_bounded),
