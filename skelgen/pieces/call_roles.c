@@ -121,7 +121,7 @@ static void epoch_of(const struct trace_defs *d, uint32_t sym, struct call_role 
 	}
 }
 
-/* For each rank of the group: hash of the window, of the rank that starts an epoch, of the one that posts the window. */
+/* For each rank of the group: hash of the window, of the rank that starts an epoch, of that which posts it. */
 static void exposure_of(const struct trace_defs *d, uint32_t rank, uint32_t sym, struct call_role *r)
 {
 	const char *name = trace_fn[d->sigs.sig[sym].fn].name;
