@@ -53,7 +53,7 @@ static int64_t comm_weight(const struct trace_comm *c, uint32_t rank)
 	return leads && c->members.n > 0 && c->members.rank[0] == rank ? -others : others > 0;
 }
 
-/* The members of the new communicator make it together; those of the call's communicator are not all of them, or too many. */
+/* The members of the new communicator make it together. The call's communicator lacks some of them, or has others, too. */
 static bool new_members_make(const char *name)
 {
 	return strcmp(name, "MPI_Comm_create_group") == 0 || strcmp(name, "MPI_Comm_create_from_group") == 0 ||
@@ -121,7 +121,7 @@ static void epoch_of(const struct trace_defs *d, uint32_t sym, struct call_role 
 	}
 }
 
-/* For each rank of the group: hash of the window, of the rank that starts an epoch, of that which posts it. */
+/* A hash for each rank of the group: of the window, the rank that starts an epoch, and the rank that posts it. */
 static void exposure_of(const struct trace_defs *d, uint32_t rank, uint32_t sym, struct call_role *r)
 {
 	const char *name = trace_fn[d->sigs.sig[sym].fn].name;
