@@ -70,11 +70,14 @@ int learn_due(struct learning *g, const struct merge_node *n, const struct merge
 		found = due_rule(g, n, "every so many iterations", k, &out->due.second);
 	if (found == 1 && known && (!is_period(&out->due.second) || !ends_before(g, n, &out->due.second, k)))
 		found = 0;
+	if (found != 1) {
+		out->due = (struct learnt_value){0};
+		out->when = WHEN_UNKNOWN;
+		return found;
+	}
 	out->due.kind = VALUE_STEPS;
 	out->due.loop = parent;
-	if (found == 0)
-		out->when = WHEN_UNKNOWN;
-	return found < 0 ? -1 : 0;
+	return 0;
 }
 
 uint32_t learning_telling(struct learning *g, const struct merge_node *parent, const struct learnt_node *out)

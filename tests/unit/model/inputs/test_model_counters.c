@@ -292,13 +292,34 @@ static void test_squares(void **state)
 	world_forget(&w);
 }
 
+/* In every tenth step, from one on that goes with nothing: refused, and the model is a model. */
+static void from_anywhere(struct syn *s, uint32_t rank, uint32_t ranks, uint32_t k, uint32_t n)
+{
+	(void)ranks;
+	for (uint32_t i = 0; i < n; i++) {
+		syn_call(s, rank, "MPI_Allreduce", 9, SYN(.count = k));
+		if (i % 10 == k * k % 9)
+			syn_call(s, rank, "MPI_Bcast", 10, SYN(.count = 1));
+	}
+}
+
+static void test_from_anywhere(void **state)
+{
+	struct world w;
+
+	(void)state;
+	learn_of(&w, from_anywhere);
+	world_refused(&w, run(from_anywhere, 2, 40, 77), 2, 40, 77, "whether there is the call MPI_Bcast");
+	world_forget(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_tenth),    cmocka_unit_test(test_tenth_and_seventh), cmocka_unit_test(test_tags),
 	    cmocka_unit_test(test_partners), cmocka_unit_test(test_fifth),	       cmocka_unit_test(test_nested),
 	    cmocka_unit_test(test_squares),  cmocka_unit_test(test_every_k),
-	    cmocka_unit_test(test_left_over), cmocka_unit_test(test_pairs),
+	    cmocka_unit_test(test_left_over), cmocka_unit_test(test_pairs),  cmocka_unit_test(test_from_anywhere),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
