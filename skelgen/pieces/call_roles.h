@@ -30,7 +30,7 @@ struct call_role {
 	uint32_t counter;      /* of calls on this communicator: an index below n_counter */
 	uint64_t epoch;        /* hash of the epoch that it opens or closes; 0: none */
 	int8_t opens;          /* 1: opens the epoch, -1: closes it, 0: opens it if it is not open (a fence) */
-	uint64_t exposure;     /* of MPI_Win_start and MPI_Win_post: those that belong together add up to 0 */
+	uint64_t exposure;     /* of MPI_Win_start and MPI_Win_post; a start and its posts add up to 0 */
 };
 
 struct call_roles {

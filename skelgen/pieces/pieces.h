@@ -37,8 +37,8 @@ struct pieces {
 	uint32_t *kind;    /* by piece */
 	double *ns;        /* by piece: traced time, mean over ranks */
 	double *weight;    /* by piece: time of the run that it stands for over its own; 1 or more */
-	/* [piece * ranks + rank]: so long after the first rank it enters the piece. NULL if ranks share processors, and if messages
-	 * are under way at cuts: there, a rank may be unable to wait for all others. */
+	/* [piece * ranks + rank]: so long after the first rank it enters the piece. NULL: each enters it when it comes to
+	 * it (segments_forget_lates). */
 	double *late_ns;
 	double wait_ns;    /* mean over ranks: for so long the skeleton waits before its pieces begin */
 	struct weights_balance balance; /* of the pieces by their weights */

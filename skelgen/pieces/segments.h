@@ -34,7 +34,8 @@ struct segments {
 	uint32_t n, n_kind;
 	bool joined;        /* segments_choose() made like kinds one */
 	struct segment *at; /* n = cuts + 1 */
-	double *late_ns;    /* [segment * ranks + rank]: from when the first rank enters the segment until this one does */
+	/* [segment * ranks + rank]: from when the first rank enters the segment until this one does */
+	double *late_ns;
 	double ns;          /* of all */
 	double most_ns;     /* of all, of the rank with the most */
 	/* Of the run: computation, of it unsuccessful tests and delay by other processes, means over ranks; the most delay. */
@@ -45,8 +46,8 @@ struct segments {
 
 /* rest_ns: segments longer than this are rests if enough others are left; INFINITY: none is. Returns 0, or -1 with the reason. */
 int segments_measure(const struct trace *t, const struct cuts *cuts, double rest_ns, struct segments *out, struct errbuf *err);
-/* All ranks enter each segment when they come to it: where they share processors, and where messages are under way at the cuts.
- * There, a rank may be unable to wait for the others. */
+/* All ranks enter each segment when they come to it. Ranks that share processors do so, and ranks that cannot wait for all
+ * others since messages are under way at the cuts. */
 void segments_forget_lates(struct segments *s);
 void segments_free(struct segments *s);
 

@@ -156,8 +156,8 @@ static void blocking_grow(struct slot *s, size_t need)
 	s->at = memory_new(s->size);
 }
 
-/* The program has memory of its own, whose cost is in its gaps. In a piece of the run, a weight would multiply this one.
- * Only this rank's time is without it: a rank that waits for this one meanwhile has the wait in its time. */
+/* The program has memory of its own, whose cost is in its gaps. In a piece, a weight would multiply the cost of this
+ * memory. Only this rank's time is without it. A rank that waits for this one has the wait in its time. */
 static char *slot_memory(int slot, size_t need)
 {
 	struct slot *s;

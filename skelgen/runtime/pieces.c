@@ -107,8 +107,8 @@ void skel_piece(int64_t level)
 	skel_spent_virtual(&pieces.begin);
 }
 
-/* Weights stand for the mean over ranks. The times of single ranks go up and down with when the pieces begin and end on them, so
- * that the longest of them would be too long. */
+/* Weights stand for the mean over ranks. The times of single ranks vary with when their pieces begin and end. So the
+ * longest of these times would be too long. */
 static void meet(void)
 {
 	double mine = skel_virtual_ns() - pieces.started_ns, sum;

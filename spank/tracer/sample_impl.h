@@ -57,7 +57,8 @@ void sample_thin(struct sample_kept *kept, uint32_t *n);
  * half a per cent of a period at 256 Hz. Delays must not add up unseen, or the next sleep is taken for them.
  */
 #define SAMPLE_OFF_NS    20000
-#define SAMPLE_ASLEEP_NS 1000000 /* what is no delay may be the host's or an interrupt's: shorter, it is not called sleep */
+/* Time that is no delay may be the host's or an interrupt's. A shorter one is not called sleep. */
+#define SAMPLE_ASLEEP_NS 1000000
 
 /* A source of samples. */
 struct sample_source {

@@ -10,6 +10,7 @@
 
 #include "skelgen/pipeline.h"
 #include "tests/unit/synthetic.h"
+#include "trace/functions.h"
 
 enum { RANKS = 4, TASKS = 2000, MULTIPLE = 3 /* MPI_THREAD_MULTIPLE */ };
 
@@ -58,9 +59,39 @@ static void test_threads_at_once(void **arg)
 	assert_true(overlap(farm(0, 3)) == 0); /* one thread's clock is wrong */
 }
 
+static bool random_repeats(uint32_t n_ranks, uint32_t calls)
+{
+	struct syn *s = syn_create(n_ranks);
+	struct trace *t;
+	uint64_t seed = 9;
+	bool rv;
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < n_ranks; r++)
+		for (uint32_t i = 0; i < calls; i++)
+			syn_call(s, r, "MPI_Send", syn_random(&seed) % 200, SYN(.dst = TRACE_PROC_NULL));
+	syn_end(s);
+	t = syn_open(s);
+	rv = skel_repeats(t);
+	trace_close(t);
+	syn_destroy(s);
+	return rv;
+}
+
+/* Limits of a tree of the whole run: for one rank, and for all ranks together. */
+static void test_size_of_trees(void **arg)
+{
+	(void)arg;
+	assert_true(random_repeats(2, 7000));
+	assert_false(random_repeats(2, 9000));
+	assert_true(random_repeats(64, 3000));
+	assert_false(random_repeats(64, 4500)); /* 288,000 */
+	assert_true(random_repeats(200, 1500)); /* 300,000: many ranks, which may be alike */
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_at_once)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_at_once), cmocka_unit_test(test_size_of_trees)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Calls in which ranks wait for each other are on one side of each cut, also where the calls have no message. Ranks are late at
+ * a cut as the run has it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "skelgen/pieces/pieces.h"
+#include "tests/unit/synthetic.h"
+#include "trace/functions.h"
+
+#define SECONDS 0.002 /* wanted of pieces: a tenth of the simulated runs or less */
+
+struct cut_run {
+	struct syn *s;
+	struct trace *t;
+	struct survey v;
+};
+
+static void set_up(struct cut_run *f, struct syn *s)
+{
+	struct errbuf err = {{0}};
+
+	f->s = s;
+	f->t = syn_open(s);
+	if (survey_make(f->t, SECONDS, &f->v, &err) != 0)
+		fail_msg("the run is not cut: %s", err.text);
+}
+
+static void tear_down(struct cut_run *f)
+{
+	survey_free(&f->v);
+	trace_close(f->t);
+	syn_destroy(f->s);
+}
+
+/* Both ranks make a communicator together and free it; the call returns later on rank 1. */
+static struct syn *makers(const char *make, bool inter, uint32_t steps, uint64_t seed)
+{
+	struct syn *s = syn_create(2);
+	const int64_t from = inter ? 1 : 0;
+	int64_t made[2];
+
+	for (uint32_t r = 0; r < 2; r++) {
+		struct trace_comm *c;
+
+		made[r] = syn_comm(s, r, inter ? &r : (const uint32_t[]){0, 1}, inter ? 1 : 2);
+		c = &s->rank[r].defs.comm[made[r]];
+		c->ordinal = inter ? 0 : 1;
+		if (!inter)
+			continue;
+		c->kind = TCOMM_INTER;
+		assert_non_null(c->remote.rank = malloc(sizeof *c->remote.rank));
+		c->remote.rank[0] = 1 - r;
+		c->remote.n = 1;
+	}
+	syn_begin(s);
+	for (uint32_t t = 0; t < steps; t++) {
+		uint32_t inner = (uint32_t)(syn_random(&seed) % 5);
+
+		for (uint32_t r = 0; r < 2; r++) {
+			for (uint32_t i = 0; i < inner; i++)
+				syn_call(s, r, "MPI_Allreduce", 20, SYN(.count = 1));
+			syn_call(s, r, make, 21, SYN(.comm = from, .newcomm = made[r], .gap_ns = 1000, .dur_ns = r == 0 ? 500 : 9500));
+			syn_call(s, r, "MPI_Comm_free", 22, SYN(.comm = made[r], .gap_ns = r == 0 ? 10000 : 1000));
+		}
+	}
+	syn_end(s);
+	return s;
+}
+
+static uint64_t calls_before(const struct trace *t, uint32_t rank, uint64_t end, int fn)
+{
+	const struct trace_rank *k = trace_get_rank(t, rank);
+	struct folded_iter it;
+	uint64_t n = 0;
+	uint32_t sym;
+
+	folded_begin(&it, &k->events);
+	for (uint64_t e = 0; e < end && folded_next(&it, &sym); e++)
+		n += k->defs.sigs.sig[sym].fn == fn;
+	return n;
+}
+
+/* A rank that is in the call before a cut waits for a rank that would wait for all others at the cut. */
+static void test_making_is_not_parted(void **arg)
+{
+	static const struct {
+		const char *name;
+		int fn;
+		bool inter;
+	} make[] = {{"MPI_Comm_create_group", FN_MPI_Comm_create_group, false}, {"MPI_Intercomm_create", FN_MPI_Intercomm_create, true}};
+
+	(void)arg;
+	for (size_t m = 0; m < sizeof make / sizeof *make; m++) {
+		struct cut_run f;
+
+		set_up(&f, makers(make[m].name, make[m].inter, 2000, 7));
+		assert_in_range(f.v.cuts.n, 100, UINT32_MAX);
+		for (uint32_t k = 0; k < f.v.cuts.n; k++)
+			assert_int_equal(calls_before(f.t, 0, f.v.cuts.at[2 * k], make[m].fn),
+					 calls_before(f.t, 1, f.v.cuts.at[2 * k + 1], make[m].fn));
+		tear_down(&f);
+	}
+}
+
+/* Rank 0 puts data on rank 1, which is held up in MPI_Win_post until rank 0 has completed its epoch. */
+static struct syn *exposed(uint32_t steps, uint64_t seed)
+{
+	struct syn *s = syn_create(2);
+	static const int64_t peer[2][1] = {{1}, {0}};
+
+	for (uint32_t r = 0; r < 2; r++)
+		syn_win(s, r, 0, 800);
+	syn_begin(s);
+	for (uint32_t t = 0; t < steps; t++) {
+		uint32_t inner = (uint32_t)(syn_random(&seed) % 5);
+
+		for (uint32_t r = 0; r < 2; r++)
+			for (uint32_t i = 0; i < inner; i++)
+				syn_call(s, r, "MPI_Allreduce", 30, SYN(.count = 1));
+		syn_call(s, 0, "MPI_Win_start", 31, SYN(.ints = peer[0], .n_ints = 1));
+		syn_call(s, 0, "MPI_Win_complete", 32, SYN(.count = 0));
+		syn_call(s, 1, "MPI_Win_post", 33, SYN(.ints = peer[1], .n_ints = 1, .dur_ns = 9500));
+		syn_call(s, 1, "MPI_Win_wait", 34, SYN(.count = 0));
+		syn_call(s, 0, "MPI_Barrier", 35, SYN(.gap_ns = 10000));
+		syn_call(s, 1, "MPI_Barrier", 35, SYN(.gap_ns = 1000));
+	}
+	syn_end(s);
+	return s;
+}
+
+/* A rank that has completed its epoch before a cut has waited for a rank that posted its window before the cut. */
+static void test_exposed_windows(void **arg)
+{
+	struct cut_run f;
+
+	(void)arg;
+	set_up(&f, exposed(2000, 7));
+	assert_in_range(f.v.cuts.n, 50, UINT32_MAX);
+	for (uint32_t k = 0; k < f.v.cuts.n; k++)
+		assert_int_equal(calls_before(f.t, 0, f.v.cuts.at[2 * k], FN_MPI_Win_complete),
+				 calls_before(f.t, 1, f.v.cuts.at[2 * k + 1], FN_MPI_Win_post));
+	tear_down(&f);
+}
+
+/* When the rank ended its last call before each segment, by its clock: the clocks of simulated ranks are one. */
+static void begins_of(const struct cut_run *f, uint32_t rank, double *begin)
+{
+	struct errbuf err;
+	struct trace_iter *it = trace_iter_create(f->t, rank, &err);
+	uint64_t enter, leave = 0;
+	struct trace_event ev;
+	uint32_t seg = 0;
+	bool known;
+
+	assert_non_null(it);
+	for (uint64_t e = 0; trace_iter_next(it, &ev, &known); e++) {
+		while (seg < f->v.cuts.n && f->v.cuts.at[(size_t)seg * f->v.n_ranks + rank] <= e)
+			begin[(size_t)++seg * f->v.n_ranks + rank] = (double)leave;
+		trace_iter_when(it, &enter, &leave);
+	}
+	assert_int_equal(seg, f->v.cuts.n);
+	trace_iter_destroy(it);
+}
+
+/* Nobody is late at the begin and in the last segment, and where the waits are longer than the segment. Returns how many are. */
+static uint32_t check_lateness(struct syn *s)
+{
+	struct cut_run f;
+	uint32_t n, late = 0;
+	double *begin;
+
+	set_up(&f, s);
+	n = f.v.n_ranks;
+	begin = calloc((size_t)f.v.segments.n * n, sizeof *begin);
+	assert_non_null(begin);
+	assert_non_null(f.v.segments.late_ns);
+	for (uint32_t r = 0; r < n; r++)
+		begins_of(&f, r, begin);
+	for (uint32_t i = 0; i < f.v.segments.n; i++) {
+		const double *b = begin + (size_t)i * n, *is = f.v.segments.late_ns + (size_t)i * n;
+		double first = INFINITY, sum = 0;
+		bool none;
+
+		for (uint32_t r = 0; r < n; r++)
+			first = fmin(first, b[r]);
+		for (uint32_t r = 0; r < n; r++)
+			sum += b[r] - first;
+		none = sum / n > f.v.segments.at[i].ns || i + 1 == f.v.segments.n;
+		for (uint32_t r = 0; r < n; r++) {
+			assert_true(fabs(is[r] - (none ? 0 : b[r] - first)) < 1);
+			late += is[r] > 0;
+		}
+	}
+	free(begin);
+	tear_down(&f);
+	return late;
+}
+
+static void test_lateness_is_the_runs(void **arg)
+{
+	(void)arg;
+	assert_in_range(check_lateness(syn_wavefront(3, 2, 5, 2000)), 1, UINT32_MAX);
+	assert_in_range(check_lateness(syn_pipeline(4, 6000)), 1, UINT32_MAX);
+	check_lateness(syn_graph(6, 3, 2000, 7));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_making_is_not_parted),
+		cmocka_unit_test(test_exposed_windows),
+		cmocka_unit_test(test_lateness_is_the_runs),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
