@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "skelgen/runtime/runtime.h"
@@ -92,16 +93,21 @@ static void slots_grow(int slot)
 	state.n_slot = n;
 }
 
+static void count_memory(size_t more)
+{
+	if (state.limit == 0)
+		state.limit = memory_limit();
+	state.total += more;
+	if (state.total > state.limit)
+		skel_fail("message buffers need more than half of this machine's memory (%zu bytes)", state.limit);
+}
+
 /* Zeroed here, because the kernel backs unwritten pages with one page of zeros: reads of a long message would be too fast. */
 static void *memory_new(size_t size)
 {
 	void *p;
 
-	if (state.limit == 0)
-		state.limit = memory_limit();
-	state.total += size;
-	if (state.total > state.limit)
-		skel_fail("message buffers need more than half of this machine's memory (%zu bytes)", state.limit);
+	count_memory(size);
 	if (posix_memalign(&p, LINE, size) != 0)
 		skel_fail("no memory for a message buffer of %zu bytes", size);
 	memset(p, 0, size);
@@ -148,12 +154,21 @@ static void request_grow(struct slot *s, size_t need)
 	s->at = s->size < PAGE ? short_new(s->size) : memory_kept(s->size);
 }
 
+/* The slot keeps its pages, at another address. Other ranks may wait, so only new pages cost time. */
 static void blocking_grow(struct slot *s, size_t need)
 {
-	free(s->at);
-	state.total -= s->size;
-	s->size = rounded(need + need / 8 + 1, PAGE);
-	s->at = memory_new(s->size);
+	size_t size = rounded(need > 0 ? need : 1, PAGE), more = size - s->size;
+	void *p;
+
+	count_memory(more);
+	if (s->at == NULL)
+		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	else
+		p = mremap(s->at, s->size, size, MREMAP_MAYMOVE);
+	if (p == MAP_FAILED)
+		skel_fail("no memory for a message buffer of %zu bytes", size);
+	memset((char *)p + s->size, 0, more);
+	*s = (struct slot){p, size};
 }
 
 /* The program has memory of its own, whose cost is in its gaps. In a piece, a weight would multiply the cost of this
@@ -354,7 +369,8 @@ const MPI_Datatype *skel_types(const int *index, int n)
 void skel_buffers_close(void)
 {
 	for (int i = 0; i < BLOCKING && i < state.n_slot; i++)
-		free(state.slot[i].at);
+		if (state.slot[i].at != NULL)
+			munmap(state.slot[i].at, state.slot[i].size);
 	for (int i = 0; i < state.n_kept; i++)
 		free(state.kept[i]);
 	for (int i = 0; i < state.cap_memo; i++)

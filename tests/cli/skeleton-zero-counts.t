@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Buffers of a skeleton: no two of them are at one address or overlap, for messages of no bytes, for many requests at once, and
-# for messages that become longer. Short ones share pages: a program may have 100,000 requests open. MPI libraries refuse collective operations whose buffers are the same.
+# for messages that become longer. A buffer that grows keeps its pages. Short ones share pages: a program may have 100,000 requests open. MPI libraries refuse collective operations whose buffers are the same.
 use strict;
 use warnings;
 use FindBin;
@@ -48,18 +48,18 @@ static int length(int slot, int round)
 	return (slot * 7919 + round * 31) % (round ? 300 * round : 40) * (slot % 997 ? 1 : 100);
 }
 
-static long resident_kib(void)
+static struct rusage used(void)
 {
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
-	return u.ru_maxrss;
+	return u;
 }
 
 int main(int argc, char **argv)
 {
 	MPI_Init(&argc, &argv);
-	long before = resident_kib();
+	long before = used().ru_maxrss;
 	for (int s = 0; s < SLOTS; s++)
 		if (!(old[s] = at[s] = skel_buf(s, 0, MPI_DOUBLE)))
 			wrong("a buffer of no bytes is NULL");
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 			wrong("two buffers of no bytes are one");
 	for (int s = 2; s < SLOTS; s++)
 		skel_buf(s, 1, MPI_DOUBLE);
-	if (resident_kib() - before > 32 << 10) /* a page for each would be 400 MB */
+	if (used().ru_maxrss - before > 32 << 10) /* a page for each would be 400 MB */
 		wrong("short buffers take too much memory");
 	for (int round = 0; round < 3; round++) {
 		for (int s = 0; s < SLOTS; s++) {
@@ -82,6 +82,11 @@ int main(int argc, char **argv)
 		for (int s = 0; s < SLOTS; s++)
 			expect(at[s], length(s, round), s + round, "buffers overlap");
 	}
+	skel_buf(0, 40 << 20, MPI_CHAR);
+	long faults = used().ru_minflt;
+	skel_buf(0, 48 << 20, MPI_CHAR);
+	if (used().ru_minflt - faults > (16 << 20) / 4096)
+		wrong("a buffer that grows takes all its pages again");
 	int zero[2] = {0, 0};
 	MPI_Datatype types[2] = {MPI_DOUBLE, MPI_INT}, nothing;
 	MPI_Type_contiguous(0, MPI_INT, &nothing);
