@@ -35,6 +35,8 @@ static void say_from(const struct model_options *o, const char *path, const stru
 		put_string(b, i ? ", " : "");
 		put_string(b, basename(o->from[i]));
 	}
+	put_string(b, f->about[0] ? "; " : "");
+	put_string(b, f->about);
 	buf_put_u8(b, '\0');
 }
 

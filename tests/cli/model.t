@@ -94,6 +94,9 @@ cmp_ok(abs(($about //= 0) - 60), '<=', 2, '... and says how many that are: the s
 $solver = decode_json(model('predict', @further, '--anyway', '--json')->{out});
 like($solver->{about}, qr/^about $about iterations/, '... for machines, too');
 is($solver->{calls}, 2 * (2 * (1 + 15 * $about) + 5), 'its calls are those of so many iterations');
+is(model('predict', @further, '--anyway', '--from', $solver[0], '-o', 'about.ptrace')->{rc}, 0, 'it can be predicted as a trace');
+like(precedent('info', 'about.ptrace')->{out} =~ s/\s+/ /gr, qr/PREDICTED .*; about $about iterations of the loop over MPI_Irecv/,
+	'... which says so, too');
 $solver = decode_json(model('predict', 'diffuse.model', '--ranks', 2, '--var', 'N=30', '--anyway', '--json')->{out});
 is($solver->{about}, undef, 'nothing is about where all is exact');
 
