@@ -221,7 +221,7 @@ static int describe(const struct survey *s, const bool *chosen, uint32_t n, stru
 	uint32_t k = 0;
 
 	*out = (struct pieces){.n = n, .n_kind = s->segments.n_kind};
-	out->most = fmax(1, s->segments.most_ns / fmax(1, s->segments.ns));
+	out->most = fmax(1, s->segments.span_most_ns / fmax(1, s->segments.span_ns));
 	out->segment = calloc(n + 1u, sizeof *out->segment);
 	out->kind = calloc(n + 1u, sizeof *out->kind);
 	out->ns = calloc(n + 1u, sizeof *out->ns);

@@ -42,7 +42,7 @@ struct pieces {
 	double *late_ns;
 	double wait_ns;    /* mean over ranks: for so long the skeleton waits before its pieces begin */
 	struct weights_balance balance; /* of the pieces by their weights */
-	double most;       /* time of the rank that takes longest over the mean */
+	double most;       /* time by the clock of the rank that takes longest, over the mean of all ranks */
 	double left_share; /* of the run's time in long segments that are left out, for which other pieces stand */
 	double left_ns;    /* root of the sum of squares of their times */
 	uint64_t events;   /* of the pieces */

@@ -49,7 +49,8 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 	const struct trace_defs *d = &trace_get_rank(t, rank)->defs;
 	struct own_iter *it = own_iter_with_polls(t, rank, err);
 	struct trace_event ev;
-	double delayed = 0, own = 0;
+	uint64_t enter, leave, gap, begin = 0;
+	double delayed = 0;
 	uint32_t seg = 0;
 	bool known;
 
@@ -59,8 +60,10 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 		struct segment *s;
 
 		out->events++;
+		own_iter_when(it, &enter, &leave, &gap);
 		if (trace_fn[d->sigs.sig[ev.sym].fn].cls == TC_INIT)
 			continue;
+		begin = begin > 0 ? begin : enter - gap;
 		while (seg < cuts->n && cuts->at[(size_t)seg * cuts->n_ranks + rank] <= e)
 			out->late_ns[(size_t)++seg * cuts->n_ranks + rank] = begin_of(it, clock, rank);
 		s = &out->at[seg];
@@ -70,14 +73,16 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 		s->gap_ns += (double)ev.gap_ns / cuts->n_ranks;
 		s->share[dimension(d, ev.sym, true)] += (double)ev.gap_ns;
 		s->share[dimension(d, ev.sym, false)] += (double)ev.dur_ns;
-		own += (double)(ev.gap_ns + ev.dur_ns);
 		out->gap_ns += (double)ev.gap_ns / cuts->n_ranks;
 		out->polled_ns += own_iter_polled(it) / cuts->n_ranks;
 		delayed += own_iter_delayed(it);
 	}
 	out->elapsed_ns += own_iter_elapsed(it) / cuts->n_ranks;
 	own_iter_destroy(it);
-	out->most_ns = fmax(out->most_ns, own);
+	if (begin > 0) {
+		out->span_ns += (double)(leave - begin) / cuts->n_ranks;
+		out->span_most_ns = fmax(out->span_most_ns, (double)(leave - begin));
+	}
 	out->delayed_ns += delayed / cuts->n_ranks;
 	out->delayed_most_ns = fmax(out->delayed_most_ns, delayed);
 	return 0;

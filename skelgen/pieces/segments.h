@@ -37,7 +37,8 @@ struct segments {
 	/* [segment * ranks + rank]: from when the first rank enters the segment until this one does */
 	double *late_ns;
 	double ns;          /* of all */
-	double most_ns;     /* of all, of the rank with the most */
+	/* From a rank's first gap to the end of its last call, by the clock: mean over ranks, and of the rank with the most */
+	double span_ns, span_most_ns;
 	/* Of the run: computation, of it unsuccessful tests and delay by other processes, means over ranks; the most delay. */
 	double gap_ns, polled_ns, delayed_ns, delayed_most_ns;
 	double elapsed_ns; /* in calls and gaps of all threads, by the clock: see own_iter_elapsed(); mean over ranks */

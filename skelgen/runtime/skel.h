@@ -66,7 +66,8 @@ void skel_share(double least_ns, double share);
 void skel_meet(MPI_Comm c);
 
 /* The skeleton is made of pieces. The first parameters are numbers of arrays: kinds, traced times (us) and weights of the
- * pieces. A weight is the bits of a float. most: time of the rank that takes longest over the mean of all ranks, 1 or more. */
+ * pieces. A weight is the bits of a float. most: time by the clock of the rank that takes longest over the mean of all ranks,
+ * 1 or more. */
 void skel_pieces(int kind, int us, int weight, double most);
 /* Pieces also stand for long segments that are left out. ns: root of the sum of squares of their traced times. */
 void skel_left_out(double ns);
