@@ -29,7 +29,11 @@ my @kinds = ([steps => 1500], [solver => 150], [panels => 2500], [refine => 4000
 	[branch => 1500],
 	[openfoam => sub { change('system/controlDict', qr/^(endTime\s+)(\S+?);/m, sub { "$_[0]" . $_[1] * $_[2] / 16 . ';' }, @_) }],
 	[python => sub { my ($times, @program) = @_; return ($program[0], 500 * $times) }],
-	[lammps => sub { change('in.lj', qr/^(run\s+)(\d+)/m, sub { $_[0] . int($_[1] * $_[2] / 4) }, @_) }]);
+	[lammps => sub { change('in.lj', qr/^(run\s+)(\d+)/m, sub { $_[0] . int($_[1] * $_[2] / 4) }, @_) }],
+	[petsc => sub { my ($times, @program) = @_; return ($program[0], '-da_refine', 5 + log($times) / log(4), '-pc_type', 'mg') }],
+	[espresso => \&molecular_dynamics],
+	[gromacs => sub { my ($times, @program) = @_; return (@program, '-nsteps', 250 * $times) }],
+	['hpcc-hpl' => \&solve_again]);
 
 # Rewrites a number in an input file of the working directory; the number there is kept for the next time.
 my %original;
@@ -38,6 +42,28 @@ sub change {
 	my $text = $original{getcwd() . $file} //= slurp($file);
 	$text =~ s/$where/$by->($1, $2, $times)/e or die "$file: no number to change\n";
 	spill($file, $text);
+	return @program;
+}
+
+# Steps of molecular dynamics. Each needs another number of iterations until its energy has converged.
+sub molecular_dynamics {
+	my ($times, @program) = @_;
+	my $text = slurp('si8.in');
+	$text =~ s/calculation=.*?(?=prefix)/calculation='md', nstep=$times, dt=40.0, /;
+	$text =~ s/^ \d \d \d 1 1 1$/ 1 1 1 1 1 1/m;
+	$text =~ s/^(&electrons\n\/\n)(?!&ions)/$1&ions\n\/\n/m;
+	$text =~ s/0\.00 0\.00 0\.00$/0.02 0.01 0.00/m; # out of balance
+	spill('si8.in', $text);
+	return @program;
+}
+
+# The same system of 1,000 equations, once or more often.
+sub solve_again {
+	my ($times, @program) = @_;
+	my $text = slurp('hpccinf.txt');
+	$text =~ s/^\d+(\s+# of problems sizes)/$times$1/m;
+	$text =~ s/^[\d ]+?(\s+Ns)$/join(' ', (1000) x $times) . $1/me;
+	spill('hpccinf.txt', $text);
 	return @program;
 }
 

@@ -4,6 +4,7 @@
 # Measures the error of skeletons of irregular programs on the machine of their traces: the kinds of tests/programs/irregular.c, and
 # applications. In turn a program runs, is traced, and is predicted from this trace. Wants an idle machine.
 # The time of a program is that between MPI_Init and MPI_Finalize. Lines, data and the time to make a skeleton are the largest.
+# In brackets: each prediction and its interval, in per cent off.
 # Usage: irregular.pl [--ranks N] [--pairs N] [--seconds S] [KIND...]
 use strict;
 use warnings;
@@ -63,6 +64,6 @@ for my $case (grep { !%only || $only{$_->[0]} } @cases) {
 	my $inside = grep { $_->{lo_s} <= $truth && $truth <= $_->{hi_s} } @told;
 	printf "%-8s %8.3f %5.1f %8.3f %8.3f %+8.1f %5d/%d %6.2f %6d %7.0f %8.2f %d (%s)\n", $kind, $truth, 100 * spread(@truth), $traced,
 		$told, 100 * ($told / $truth - 1), $inside, scalar @told, $ran, $lines, $kb, $build_s, $told[0]{events},
-		join ', ', map { sprintf '%+.0f', 100 * ($_->{predicted_s} / $truth - 1) } @told;
+		join ', ', map { sprintf '%+.0f: %+.0f to %+.0f', map { 100 * ($_ / $truth - 1) } @$_{qw(predicted_s lo_s hi_s)} } @told;
 }
 chdir '/';

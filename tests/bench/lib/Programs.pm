@@ -246,7 +246,7 @@ sub furnish {
 
 sub place {
 	my ($dir, @files) = @_;
-	system('cp', '-f', @files, $dir) == 0 or die "no copies of @files in $dir\n";
+	system('cp', '-f', @files, $dir) == 0 or die "no copies of @files in $dir (make bench-accuracy-tools)\n";
 	return;
 }
 
