@@ -81,7 +81,8 @@ static uint64_t wanted_hz(void)
 	char *end;
 	unsigned long v;
 
-	if (!s || !*s)
+	sampling.is_default = !s || !*s;
+	if (sampling.is_default)
 		return HZ_DEFAULT;
 	v = strtoul(s, &end, 10);
 	if (end == s || *end)
@@ -117,11 +118,12 @@ static const struct sample_source *choose_source(void)
 
 void sample_begin(uint32_t rank, uint32_t n_ranks)
 {
-	uint64_t hz = wanted_hz();
 	uint32_t room = room_of(n_ranks);
+	uint64_t hz;
 	void *p;
 
 	sampling = (struct sample_state){.rank = rank, .room = room, .n_thread = 1};
+	hz = wanted_hz();
 	source = NULL;
 	memset(last, 0, sizeof(last));
 	if (!hz) {

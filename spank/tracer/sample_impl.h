@@ -25,6 +25,7 @@ struct sample_state {
 	uint32_t n, room, n_thread;
 	uint32_t rank;
 	uint64_t period_ns;       /* of processor time between two samples of a thread */
+	bool is_default;          /* the user has asked for no other */
 	struct counters counters; /* counters of thread 0 */
 	uint32_t counted;         /* bit mask of enum trace_counter: counters of this node */
 	struct errbuf none;       /* why sampling is off */
