@@ -122,7 +122,7 @@ PROG_F    := $(wildcard tests/programs/*.f90)
 PROG_BIN  := $(patsubst tests/programs/%.c,$(B)/tests/programs/%,$(PROG_C)) \
              $(patsubst tests/programs/%.f90,$(B)/tests/programs/%,$(PROG_F)) \
              $(if $(MPICC_mpich),$(addprefix $(B)/tests/programs-mpich/,calls calls_f08 calls_h calls_mod endings hangs heat heatf \
-               mprobe_threads poll onesided quirks ring stuck thread_order threads zero_counts))
+               mprobe_threads poll onesided quirks ring spare_room stuck thread_order threads zero_counts))
 
 .PHONY: FORCE fuzz all unit unit-systems check check-systems check-cli check-cluster demo bench bench-accuracy bench-accuracy-tools bench-model-experiments install uninstall clean bootstrap programs check-headers deb rpm dist check-debs check-packages
 .DELETE_ON_ERROR:

@@ -4,6 +4,8 @@
 
 #include "skelgen/emit/lower_call.h"
 
+#define SPARSE (1 << 20) /* bytes: a receive with no more room gets all of it */
+
 /* ---- counts ---- */
 
 /* A count means something where its datatype does. */
@@ -161,9 +163,58 @@ static bool only_root_counts(const struct leaf_ctx *c, const struct count_arg *a
 	return c->n_rank > 1;
 }
 
+/* Data of a send, in bytes; 0 for other calls. */
+static int64_t bytes_sent(const struct trace_defs *d, uint32_t sym)
+{
+	uint8_t cls = trace_fn[d->sigs.sig[sym].fn].cls;
+	int64_t count = call_named(d, sym, "count", 0), type = call_named(d, sym, "type", TRACE_NULL), bytes;
+
+	if ((cls != TC_SEND && cls != TC_ISEND && cls != TC_SENDRECV) || count <= 0 || type < 0 || type >= d->n_type ||
+	    __builtin_mul_overflow(count, d->type[type].size, &bytes) ||
+	    __builtin_mul_overflow(bytes, call_named(d, sym, "partitions", 1), &bytes))
+		return 0;
+	return bytes;
+}
+
+static int64_t longest_sent(struct emit *e)
+{
+	for (uint32_t r = 0; e->sent_bytes == 0 && r < e->tree->n_ranks; r++) {
+		const struct trace_defs *d = skel_defs(e->tree, r);
+
+		for (uint32_t i = 0; i < d->sigs.n; i++)
+			e->sent_bytes = bytes_sent(d, i) > e->sent_bytes ? bytes_sent(d, i) : e->sent_bytes;
+	}
+	return e->sent_bytes;
+}
+
+/*
+ * Some programs receive with a count far above that of any message. Memory for such a count would be many times what
+ * the program uses. To make the memory would take longer than the program runs.
+ * Returns the most elements that a message can bring, or -1 if the receive has little room beyond them.
+ */
+static int64_t elements_used(struct leaf_ctx *c, const struct count_arg *a)
+{
+	int64_t used = 0, spare = 0;
+
+	for (uint32_t i = 0; is_room(c, a) && i < c->n_rank; i++)
+		for (uint32_t k = 0; k < c->rank[i].n_case; k++) {
+			const struct leaf_rank *r = &c->rank[i];
+			int64_t type = call_named(r->d, r->kase[k].sym, a->type, TRACE_NULL);
+			int64_t size = type >= 0 && type < r->d->n_type ? r->d->type[type].size : 0;
+			int64_t count = count_of(c, r, &r->kase[k], a), n;
+
+			if (size <= 0 || count <= SPARSE / size)
+				continue;
+			n = (longest_sent(c->e) + size - 1) / size;
+			used = n > used ? n : used;
+			spare = count / 2 > n && count - n > spare ? count - n : spare;
+		}
+	return spare > 0 ? used : -1;
+}
+
 static void put_buffer(struct leaf_ctx *c, bool receive, const struct count_arg *a, bool blocks, struct code *out)
 {
-	int64_t type, root;
+	int64_t type, root, used = elements_used(c, a);
 	bool rooted = only_root_counts(c, a, &root);
 
 	if (value_is_constant(c, value_type, a->type, TRACE_NULL, &type) && type == TRACE_NULL) {
@@ -186,7 +237,9 @@ static void put_buffer(struct leaf_ctx *c, bool receive, const struct count_arg 
 		code_op(out, OPS_CHOOSE, 0);
 	}
 	lower_datatype(c, a->type, out);
-	code_call(out, "skel_buf");
+	if (used >= 0)
+		code_int(out, used);
+	code_call(out, used >= 0 ? "skel_buf_part" : "skel_buf");
 }
 
 /* ---- arrays ---- */

@@ -234,7 +234,8 @@
 	CALL(MPI_Win_flush_local_all, w)                                                                               \
 	CALL(MPI_Win_sync, w)                                                                                          \
 	CALL(MPI_Win_free, W)                                                                                      \
-	CALL(skel_left_out, d)
+	CALL(skel_left_out, d)                                                                                        \
+	VALUE(skel_buf_part, p, i, l, t, l)
 
 /* TYPE(name): datatypes that MPI names. */
 #define SKEL_DATATYPES(TYPE)                                                                                           \

@@ -36,12 +36,14 @@ struct place {
 	int slot;
 	int64_t count;
 	MPI_Datatype type;
+	int64_t used;
 	void *at; /* NULL: nothing here */
 };
 
+/* Only memory that is written counts: the rest of a receive's room is address space alone. */
 struct slot {
 	char *at;
-	size_t size;
+	size_t size, written;
 };
 
 static struct {
@@ -93,24 +95,23 @@ static void slots_grow(int slot)
 	state.n_slot = n;
 }
 
-static void count_memory(size_t more)
+/* Zeroed here, because the kernel backs unwritten pages with one page of zeros: reads of a long message would be too fast. */
+static void memory_write(char *at, size_t size)
 {
 	if (state.limit == 0)
 		state.limit = memory_limit();
-	state.total += more;
+	state.total += size;
 	if (state.total > state.limit)
 		skel_fail("message buffers need more than half of this machine's memory (%zu bytes)", state.limit);
+	memset(at, 0, size);
 }
 
-/* Zeroed here, because the kernel backs unwritten pages with one page of zeros: reads of a long message would be too fast. */
 static void *memory_new(size_t size)
 {
 	void *p;
 
-	count_memory(size);
 	if (posix_memalign(&p, LINE, size) != 0)
 		skel_fail("no memory for a message buffer of %zu bytes", size);
-	memset(p, 0, size);
 	return p;
 }
 
@@ -131,6 +132,7 @@ static char *short_new(size_t size)
 
 	if (size > state.chunk_left) {
 		state.chunk = memory_kept(CHUNK);
+		memory_write(state.chunk, CHUNK);
 		state.chunk_left = CHUNK;
 	}
 	at = state.chunk;
@@ -152,28 +154,28 @@ static void request_grow(struct slot *s, size_t need)
 
 	s->size = rounded(size > 0 ? size : 1, size < PAGE ? SHORT_LINE : PAGE);
 	s->at = s->size < PAGE ? short_new(s->size) : memory_kept(s->size);
+	s->written = s->size < PAGE ? s->size : 0;
 }
 
 /* The slot keeps its pages, at another address. Other ranks may wait, so only new pages cost time. */
 static void blocking_grow(struct slot *s, size_t need)
 {
-	size_t size = rounded(need > 0 ? need : 1, PAGE), more = size - s->size;
+	size_t size = rounded(need > 0 ? need : 1, PAGE);
 	void *p;
 
-	count_memory(more);
 	if (s->at == NULL)
 		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	else
 		p = mremap(s->at, s->size, size, MREMAP_MAYMOVE);
 	if (p == MAP_FAILED)
 		skel_fail("no memory for a message buffer of %zu bytes", size);
-	memset((char *)p + s->size, 0, more);
-	*s = (struct slot){p, size};
+	s->at = p;
+	s->size = size;
 }
 
 /* The program has memory of its own, whose cost is in its gaps. In a piece, a weight would multiply the cost of this
  * memory. Only this rank's time is without it. A rank that waits for this one has the wait in its time. */
-static char *slot_memory(int slot, size_t need)
+static char *slot_memory(int slot, size_t need, size_t used)
 {
 	struct slot *s;
 	double before;
@@ -181,15 +183,20 @@ static char *slot_memory(int slot, size_t need)
 	if (slot >= state.n_slot)
 		slots_grow(slot);
 	s = &state.slot[slot];
-	if (need <= s->size && s->at != NULL)
+	if (need <= s->size && used <= s->written && s->at != NULL)
 		return s->at;
 	before = skel_virtual_ns();
-	if (s->at != NULL)
+	if (s->at != NULL && need > s->size)
 		memset(state.place, 0, sizeof state.place);
-	if (slot < BLOCKING)
+	if ((s->at == NULL || need > s->size) && slot < BLOCKING)
 		blocking_grow(s, need);
-	else
+	else if (s->at == NULL || need > s->size)
 		request_grow(s, need);
+	used = used == need ? s->size : used;
+	if (used > s->written) {
+		memory_write(s->at + s->written, used - s->written);
+		s->written = used;
+	}
 	skel_virtual_forward(before - skel_virtual_ns(), 0);
 	return s->at;
 }
@@ -217,16 +224,29 @@ void skel_span(int64_t count, MPI_Datatype t, int64_t *below, int64_t *above)
 	touched(span_of(t), count, below, above);
 }
 
-void *skel_buf(int slot, int64_t count, MPI_Datatype t)
+static void *place_find(int slot, int64_t count, MPI_Datatype t, int64_t used)
 {
 	struct place *p = &state.place[((uintptr_t)t >> 5 ^ (uintptr_t)count ^ (uintptr_t)slot * 11) % PLACES];
-	int64_t below, above;
+	int64_t below, above, used_below, used_above;
+	char *memory;
 
-	if (p->slot == slot && p->count == count && p->type == t && p->at != NULL)
+	if (p->slot == slot && p->count == count && p->type == t && p->used == used && p->at != NULL)
 		return p->at;
 	touched(span_of(t), count, &below, &above);
-	*p = (struct place){slot, count, t, slot_memory(slot, (size_t)(below + above)) + below};
+	touched(span_of(t), used, &used_below, &used_above);
+	memory = slot_memory(slot, (size_t)(below + above), (size_t)(below + used_above));
+	*p = (struct place){slot, count, t, used, memory + below};
 	return p->at;
+}
+
+void *skel_buf(int slot, int64_t count, MPI_Datatype t)
+{
+	return place_find(slot, count, t, count);
+}
+
+void *skel_buf_part(int slot, int64_t count, MPI_Datatype t, int64_t used)
+{
+	return place_find(slot, count, t, used < count ? used : count);
 }
 
 void *skel_buf_v(int slot, const int *count, int n, MPI_Datatype t)
@@ -255,7 +275,7 @@ void *skel_buf_w(int slot, const int *count, const MPI_Datatype *t, int n)
 
 	for (int i = 0; i < n; i++)
 		sum += span_bytes(count[i], t[i], &below);
-	return slot_memory(slot, (size_t)sum);
+	return slot_memory(slot, (size_t)sum, (size_t)sum);
 }
 
 static struct memo *memo_slot(struct memo *table, int cap, const void *key, const void *key2, int n)

@@ -177,7 +177,9 @@ static inline int skel_tag(int64_t v)
  * belongs to this slot alone. Slots: 0 to send, 1 to receive, SKEL_SLOT(q) and SKEL_SLOT(q) + 1 for request q. */
 #define SKEL_SLOT(q) (2 + 2 * (q))
 void *skel_buf(int slot, int64_t count, MPI_Datatype t);
-/* The same for blocks of several counts of one type, or of several types. */
+/* The same for a receive that has room for `count` elements, of whose messages none has more than `used`. */
+void *skel_buf_part(int slot, int64_t count, MPI_Datatype t, int64_t used);
+/* As skel_buf() for blocks of several counts of one type, or of several types. */
 void *skel_buf_v(int slot, const int *count, int n, MPI_Datatype t);
 void *skel_buf_w(int slot, const int *count, const MPI_Datatype *t, int n);
 

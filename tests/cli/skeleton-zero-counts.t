@@ -87,6 +87,19 @@ int main(int argc, char **argv)
 	skel_buf(0, 48 << 20, MPI_CHAR);
 	if (used().ru_minflt - faults > (16 << 20) / 4096)
 		wrong("a buffer that grows takes all its pages again");
+	before = used().ru_maxrss;
+	for (int s = 1; s < 42; s += 2) {
+		char *short_one = skel_buf_part(s, 1 << 28, MPI_CHAR, 100);
+
+		memset(short_one, s, 100);
+		if (skel_buf_part(s, 1 << 28, MPI_CHAR, 100) != short_one ||
+		    skel_buf_part(s, 1 << 28, MPI_CHAR, 1 << 12) != short_one)
+			wrong("the same receive has two buffers");
+		expect(short_one, 100, s, "memory of a message changes when a longer one may come");
+	}
+	if (used().ru_maxrss - before > 8 << 10) /* all of it would be 5 GiB */
+		wrong("room that no message needs takes memory");
+	memset(skel_buf(1, 1 << 28, MPI_CHAR), 1, 1 << 28);
 	int zero[2] = {0, 0};
 	MPI_Datatype types[2] = {MPI_DOUBLE, MPI_INT}, nothing;
 	MPI_Type_contiguous(0, MPI_INT, &nothing);
@@ -105,6 +118,11 @@ for my $mpi (libraries()) {
 	is(compile_with($mpi, 'buffers.c', 'buffers')->{rc}, 0, "$name: a program that asks for buffers");
 	my $r = run_command(@{ $mpi->{run} }, '-n', 1, './buffers');
 	is($r->{rc}, 0, "$name: each has its own") or diag "$r->{out}$r->{err}";
+	is(skeleton_of($mpi, 3, 'room', 'spare_room')->{rc}, 0, "$name: a skeleton of receives with room to spare");
+	my $parts = () = slurp('room/skel.c') =~ /skel_buf_part\(/g;
+	is($parts, 3, '... its three receives say how long a message may be');
+	$r = run_both($mpi, 3, 'room');
+	is($r->{rc}, 0, '... it runs, compiled and interpreted') or diag $r->{err};
 	for my $ranks (2, 3) {
 		is(skeleton_of($mpi, $ranks, 'zero', 'zero_counts')->{rc}, 0, "$name, $ranks ranks: a skeleton of counts of zero");
 		$r = run_both($mpi, $ranks, 'zero');
