@@ -44,7 +44,7 @@ static void fill_proc(const struct run *r, struct trace_proc *p, const struct of
 	p->init_ns = r->init_ns;
 	p->before_ns = r->before_ns;
 	p->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - r->start_cpu_ns;
-	p->thread_level = (uint8_t)r->thread_level;
+	p->thread_level = (uint8_t)(rec.locking ? MPI_THREAD_MULTIPLE : r->thread_level);
 	offsets_fix(r, clock, &p->clock);
 	place_facts(p);
 	p->devices = device_used();

@@ -23,6 +23,8 @@ struct rec_polls rec_polls;
 __thread struct rec_thread rec_self __attribute__((tls_model("initial-exec")));
 bool clock_is_tsc;
 
+#define THREADS 3 /* the MPI libraries' MPI_THREAD_MULTIPLE */
+
 /* Guards `rec` and all recorded data if rec.locking is set. */
 static int lock_word;
 
@@ -35,6 +37,12 @@ void rec_lock(void)
 void rec_unlock(void)
 {
 	__atomic_store_n(&lock_word, 0, __ATOMIC_RELEASE);
+}
+
+void rec_threads_meet(void)
+{
+	rec.locking = true;
+	rec.pages.spill.header->thread_level = THREADS;
 }
 
 static pthread_key_t at_thread_end;

@@ -14,7 +14,7 @@
  *
  *	rec_event(&c, FN_MPI_X, n);                           or rec_poll(&c)
  *
- * If the program may call MPI from several threads, the recorder is locked from a rec_leave that returns true to
+ * If several threads call MPI at once, the recorder is locked from a rec_leave that returns true to
  * rec_event or rec_poll. A call inside a call (attribute callbacks, operations) is not seen. A call may be left without
  * a return (jumped.c).
  *
@@ -159,6 +159,10 @@ static inline bool rec_enter(struct rec_call *c, uintptr_t ra, uintptr_t cfa)
 	return true;
 }
 
+/* This thread begins a call while another one is in a call, although the program asked for less than MPI_THREAD_MULTIPLE.
+ * Some libraries do so. From now on the recorder is locked, and the trace says that threads call MPI at once. */
+void rec_threads_meet(void);
+
 /* A call's parameters as passed, for readers of the spill file if it does not return: see struct spill_live. */
 struct rec_inside {
 	uint64_t call, object, peers;
@@ -172,6 +176,8 @@ __attribute__((always_inline)) static inline void rec_start(struct rec_call *c, 
 {
 	struct spill_live *live = rec.live;
 
+	if (__builtin_expect(live->enter_tick != 0, 0) && !rec.locking)
+		rec_threads_meet();
 	rec_polls.max = 0;
 	c->t0 = clock_ticks();
 	live->enter_address = c->ra;
