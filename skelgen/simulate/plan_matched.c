@@ -47,8 +47,8 @@ static int fail_threads(const struct trace *t, struct errbuf *err)
 {
 	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
 		if (skel_rank_has_threads(t, r))
-			return err_prefix(err, "threads call MPI at once; their order between threads is not reproduced, "
-					       "so that no skeleton is made: past runs predict such a job; one thread for all would fail");
+			return err_prefix(err, "threads call MPI at once; their order between threads is not reproduced, so "
+					       "that no skeleton is made: past runs predict such a job; one thread for all would fail");
 	return -1;
 }
 

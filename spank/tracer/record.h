@@ -159,7 +159,7 @@ static inline bool rec_enter(struct rec_call *c, uintptr_t ra, uintptr_t cfa)
 	return true;
 }
 
-/* This thread begins a call while another one is in a call, although the program asked for less than MPI_THREAD_MULTIPLE.
+/* This thread begins a call while another thread is in a call, and the program asked for less than MPI_THREAD_MULTIPLE.
  * Some libraries do so. From now on the recorder is locked, and the trace says that threads call MPI at once. */
 void rec_threads_meet(void);
 

@@ -92,8 +92,8 @@ for my $mpi (libraries()) {
 for my $mpi (libraries()) {
 	my $made = skeleton_of($mpi, 2, 'skel', 'thread_order');
 	is($made->{rc}, 1, "$mpi->{name}: threads that wait for each other's calls get no skeleton");
-	like($made->{err}, qr/: threads call MPI at once; their order between threads is not reproduced/, '... with the true reason')
-		or diag $made->{err};
+	like($made->{err}, qr/: threads call MPI at once; their order between threads is not reproduced/,
+		'... with the true reason') or diag $made->{err};
 	is(precedent('verify', 'skel.ptrace')->{rc}, 0, '... their trace is whole');
 }
 

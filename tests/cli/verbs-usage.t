@@ -190,6 +190,12 @@ subtest 'skeleton' => sub {
 	like($short, qr/^out3: cannot run for 0\.0001 s: (?:[\d.]+ \S+ are in no loop that can be cut(?:, [\d.]+ \S+ are the fewest iterations of the others)? \(report\.txt names the loops\)|one piece of each of \d+ kinds takes longer)$/m,
 		'why it runs longer than was asked for');
 	unlike(precedent('skeleton', '-o', 'out3', '--seconds', 100, $trace)->{out}, qr/cannot run/, '... where it does');
+	precedent('trace', '-q', '-o', 'ring.ptrace', '--', 'mpirun', '-n', 2, program('ring'), 16, 2000000);
+	my $whole = json_of('skeleton', '--json', '-o', 'out3', '--seconds', 1000, 'ring.ptrace')->{planned_s};
+	cmp_ok(json_of('skeleton', '--json', '-o', 'out3', '--seconds', $whole / 1.6, 'ring.ptrace')->{planned_s}, '<', $whole,
+		'a loop of few iterations can be cut');
+	unlike(precedent('skeleton', '-o', 'out3', '--seconds', $whole / 1.15, 'ring.ptrace')->{out}, qr/cannot run/,
+		'... where it is not, because little is gained, nothing else is said');
 	like(precedent('skeleton', '-o', 'out', $trace)->{out}, qr/; reproduces \d+ % of the run$/m, 'how much of the run it reproduces');
 	like($tree->{out}, qr/MPI_Sendrecv/, '--tree prints the tree');
 	like($tree->{out}, qr/^# r: the rank, P: ranks in all, /m, '... and explains its marks');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two threads in MPI at once, in a program that did not ask for MPI_THREAD_MULTIPLE: the recorder notices and locks. Threads
- * that call one after the other are no reason to. */
+/* Two threads in MPI at once, in a program that did not ask for MPI_THREAD_MULTIPLE: the recorder notices and locks.
+ * Threads that call one after the other are no reason to. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
