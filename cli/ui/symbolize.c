@@ -12,6 +12,8 @@
 #include "common/clean.h"
 
 #define MAX_MODULES 64
+#define NAMES 1024 /* power of two */
+#define NAME_SIZE 512
 
 struct module {
 	char *path;
@@ -19,10 +21,19 @@ struct module {
 	Dwarf_Addr bias;
 };
 
+/* libdwfl looks through all symbols of a library for one address, a millisecond or more. The same frames are asked for
+ * by each rank and for each line of a skeleton. */
+struct named {
+	const struct module *module;
+	Dwarf_Addr at;
+	char *text; /* NULL: nothing here */
+};
+
 struct symbolizer {
 	Dwfl *dwfl;
 	struct module module[MAX_MODULES];
 	int n;
+	struct named named[NAMES]; /* by hash of the address; the newest stays */
 };
 
 static char *debuginfo_path;
@@ -53,6 +64,8 @@ void symbolizer_destroy(struct symbolizer *s)
 		return;
 	for (int i = 0; i < s->n; i++)
 		free(s->module[i].path);
+	for (int i = 0; i < NAMES; i++)
+		free(s->named[i].text);
 	dwfl_end(s->dwfl);
 	free(s);
 }
@@ -208,14 +221,32 @@ const char *symbolizer_site(struct symbolizer *s, const struct trace_defs *d, co
 	return buf;
 }
 
+/* Function and line of the address; offset: what is told if neither is known. */
+static void name_find(const struct module *k, Dwarf_Addr at, uint64_t offset, char *buf, size_t size)
+{
+	Dwfl_Line *line = dwfl_module_getsrc(k->mod, at);
+	char plain[256];
+	const char *name = readable(dwfl_module_addrname(k->mod, at), plain, sizeof(plain));
+
+	if (line) {
+		int lineno = 0;
+		const char *src = dwfl_lineinfo(line, NULL, &lineno, NULL, NULL, NULL);
+
+		snprintf(buf, size, "%s (%s:%d)", name ? name : "?", basename_of(src), lineno);
+	} else if (name) {
+		snprintf(buf, size, "%s (%s)", name, basename_of(k->path));
+	} else {
+		snprintf(buf, size, "%s+0x%llx", basename_of(k->path), (unsigned long long)offset);
+	}
+}
+
 const char *symbolizer_frame(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site,
 			     uint32_t frame, char *buf, size_t size)
 {
 	const struct trace_module *m;
 	struct module *k;
-	const char *name = NULL;
-	char plain[256];
-	Dwfl_Line *line;
+	struct named *n;
+	char text[NAME_SIZE];
 	Dwarf_Addr at;
 
 	if (frame >= site->n_frame || site->module[frame] >= d->n_module) {
@@ -228,17 +259,12 @@ const char *symbolizer_frame(struct symbolizer *s, const struct trace_defs *d, c
 		snprintf(buf, size, "%s+0x%llx", basename_of(m->path), (unsigned long long)site->offset[frame]);
 		return clean_line(buf);
 	}
-	name = readable(dwfl_module_addrname(k->mod, at), plain, sizeof(plain));
-	line = dwfl_module_getsrc(k->mod, at);
-	if (line) {
-		int lineno = 0;
-		const char *src = dwfl_lineinfo(line, NULL, &lineno, NULL, NULL, NULL);
-
-		snprintf(buf, size, "%s (%s:%d)", name ? name : "?", basename_of(src), lineno);
-	} else if (name) {
-		snprintf(buf, size, "%s (%s)", name, basename_of(m->path));
-	} else {
-		snprintf(buf, size, "%s+0x%llx", basename_of(m->path), (unsigned long long)site->offset[frame]);
+	n = &s->named[(at ^ at >> 10) % NAMES];
+	if (!n->text || n->module != k || n->at != at) {
+		name_find(k, at, site->offset[frame], text, sizeof(text));
+		free(n->text);
+		*n = (struct named){k, at, strdup(text)};
 	}
+	snprintf(buf, size, "%s", n->text ? n->text : text);
 	return clean_line(buf);
 }
