@@ -135,7 +135,7 @@ void rec_stop(const char *why)
 static bool structure_too_large(void)
 {
 	uint64_t bytes = rec.sigs.n_pool * sizeof(*rec.sigs.pool) + rec.sigs.n * (sizeof(*rec.sigs.sig) + 16ull) +
-			 fold_items(rec.fold) * 32;
+			 fold_bytes(rec.fold);
 
 	return bytes > rec.structure_max;
 }

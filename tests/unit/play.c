@@ -27,7 +27,7 @@ static void define(struct trace_defs *d)
 /* Function and values of event i, and its call site (an address in this function). */
 static uint32_t event(enum play_program program, uint64_t i, uint16_t *fn, int64_t *v, uintptr_t *ra)
 {
-	uint64_t k = i % 7;
+	uint64_t k = (program == PLAY_MIXED ? ((i + 1) * 0x9e3779b97f4a7c15ull ^ i * i * i) >> 33 : i) % 7;
 	bool own = program == PLAY_CHAOS || (program == PLAY_GROWING && i % 50 == 0);
 
 	*ra = (uintptr_t)event + 1 + k;

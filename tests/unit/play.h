@@ -16,7 +16,8 @@ enum play_program {
 	PLAY_LOOP,   /* six messages and a barrier, repeated */
 	PLAY_GROWING, /* the same, but every 50th message has a tag of its own */
 	PLAY_POLLS,  /* the same, with unsuccessful tests before every receive */
-	PLAY_CHAOS   /* nothing repeats: every message has a tag of its own */
+	PLAY_CHAOS,  /* nothing repeats: every message has a tag of its own */
+	PLAY_MIXED   /* the calls of PLAY_LOOP in an order that does not repeat */
 };
 
 struct play {

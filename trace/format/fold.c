@@ -29,6 +29,7 @@
 /* longest pause in blocks: it saves most of the cost, and a loop is still found in time */
 #define PAUSE_MAX    15u
 #define NONE         UINT32_MAX
+#define BODY_KNOWN   32            /* bytes: an entry of the hash table that is half empty, and the depth */
 
 struct entry {
 	struct fold_item it;
@@ -412,6 +413,12 @@ uint64_t fold_hash(const struct fold *f)
 uint64_t fold_items(const struct fold *f)
 {
 	return f->n + f->n_item + f->n_done;
+}
+
+uint64_t fold_bytes(const struct fold *f)
+{
+	/* What was flushed is held, written with the rest, and compressed. */
+	return f->n * sizeof(*f->st) + f->n_item * sizeof(*f->item) + f->n_body * (sizeof(*f->body) + BODY_KNOWN) + 3 * f->done.len;
 }
 
 int fold_failed(const struct fold *f)

@@ -30,6 +30,8 @@ void fold_push(struct fold *f, uint32_t sym);
 uint64_t fold_length(const struct fold *f); /* symbols pushed */
 uint64_t fold_hash(const struct fold *f);   /* trace_hash_step over the symbols */
 uint64_t fold_items(const struct fold *f);  /* items held: the size of the folded form */
+/* Memory in bytes, with what it takes to write the folded form and to compress it. */
+uint64_t fold_bytes(const struct fold *f);
 int fold_failed(const struct fold *f);
 /* Write the folded form. The fold can still be appended to. */
 int fold_encode(struct fold *f, struct buf *out);

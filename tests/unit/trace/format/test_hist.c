@@ -352,6 +352,34 @@ static void test_structure_too_large(void **state)
 	unlink(path);
 }
 
+/* Calls in any order take a few bytes each, not as many as in the stack of the fold. The heap is the oracle. */
+static void test_structure_is_small(void **state)
+{
+	const uint64_t n = 4000000;
+	struct errbuf err = {""};
+	struct buf encoded = {0};
+	struct play p;
+	size_t before, held, told;
+
+	(void)state;
+	assert_int_equal(play_begin(&p, PLAY_MIXED, NULL, "run", 0, 1, 1 << 20, 64 << 20, &err), 0);
+	while (p.i < n && play_one(&p))
+		;
+	assert_int_equal(p.i, n);
+	assert_null(rec.ended);
+	assert_true(fold_items(rec.fold) > n / 2);
+	told = fold_bytes(rec.fold);
+	before = heap_bytes();
+	assert_int_equal(fold_encode(rec.fold, &encoded), 0);
+	fold_destroy(rec.fold);
+	held = before - (heap_bytes() - encoded.cap) + 2 * encoded.len;
+	rec.fold = fold_create();
+	/* Arrays have up to twice the room that they need. */
+	assert_in_range(told, held / 2, 2 * held);
+	buf_free(&encoded);
+	rec_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -362,6 +390,7 @@ int main(void)
 		cmocka_unit_test(test_capped),
 		cmocka_unit_test(test_not_capped),
 		cmocka_unit_test(test_structure_too_large),
+		cmocka_unit_test(test_structure_is_small),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
