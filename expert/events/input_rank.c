@@ -21,30 +21,31 @@ static uint64_t item_length(const struct folded *f, const struct fold_item *i)
 /* The loop that at least half of the events lie in. A sequence that is not repeated is looked into. */
 static struct input_loop main_loop(const struct folded *f)
 {
-	uint64_t begin = f->top, end = f->n_item, first = 0;
+	uint32_t sequence = f->n_body;
+	uint64_t first = 0;
 
 	for (int depth = 0; depth < FOLD_MAX_DEPTH; depth++) {
+		struct folded_items s = folded_items(f, sequence);
 		uint64_t at = first, best_first = 0, most = 0;
-		const struct fold_item *best = NULL;
+		struct fold_item item, best = {0};
 
-		for (uint64_t i = begin; i < end; i++) {
-			uint64_t n = f->item[i].count * item_length(f, &f->item[i]);
+		while (folded_items_next(&s, &item)) {
+			uint64_t n = item.count * item_length(f, &item);
 
 			if (n > most) {
 				most = n;
-				best = &f->item[i];
+				best = item;
 				best_first = at;
 			}
 			at += n;
 		}
-		if (!best || most < f->length / 2)
+		if (most == 0 || most < f->length / 2)
 			break;
-		if (best->count >= INPUT_LOOP_LEAST)
-			return (struct input_loop){.first = best_first, .length = item_length(f, best), .count = best->count};
-		if (!(best->key & FOLD_BODY))
+		if (best.count >= INPUT_LOOP_LEAST)
+			return (struct input_loop){.first = best_first, .length = item_length(f, &best), .count = best.count};
+		if (!(best.key & FOLD_BODY))
 			break;
-		begin = f->body[best->key & ~FOLD_BODY];
-		end = f->body[(best->key & ~FOLD_BODY) + 1];
+		sequence = best.key & ~FOLD_BODY;
 		first = best_first;
 	}
 	return (struct input_loop){0};

@@ -19,19 +19,18 @@ static bool is_any_order(const struct trace_defs *d, uint32_t sym)
 	       !strcmp(name, "MPI_Waitsome") || !strcmp(name, "MPI_Testany") || !strcmp(name, "MPI_Testsome");
 }
 
-/* Adds calls in any order among items [first, end), which are run `times` times; bodies get the times that they are run. */
-static uint64_t count_items(const struct trace_rank *k, uint64_t first, uint64_t end, uint64_t times, uint64_t *body_times)
+/* Adds calls in any order of a sequence, which is run times[sequence] times; bodies get the times that they are run. */
+static uint64_t count_items(const struct trace_rank *k, uint32_t sequence, uint64_t *times)
 {
-	const struct folded *f = &k->events;
+	struct folded_items s = folded_items(&k->events, sequence);
+	struct fold_item item;
 	uint64_t n = 0;
 
-	for (uint64_t i = first; i < end; i++) {
-		const struct fold_item *item = &f->item[i];
-
-		if (item->key & FOLD_BODY)
-			body_times[item->key & ~FOLD_BODY] += times * item->count;
-		else if (is_any_order(&k->defs, item->key))
-			n += times * item->count;
+	while (folded_items_next(&s, &item)) {
+		if (item.key & FOLD_BODY)
+			times[item.key & ~FOLD_BODY] += times[sequence] * item.count;
+		else if (is_any_order(&k->defs, item.key))
+			n += times[sequence] * item.count;
 	}
 	return n;
 }
@@ -40,13 +39,13 @@ static uint64_t count_items(const struct trace_rank *k, uint64_t first, uint64_t
 static int is_server(const struct trace_rank *k)
 {
 	const struct folded *f = &k->events;
-	uint64_t *times = calloc(f->n_body + 1ull, sizeof(*times)), n;
+	uint64_t *times = calloc(f->n_body + 1ull, sizeof(*times)), n = 0;
 
 	if (!times)
 		return -1;
-	n = count_items(k, f->top, f->n_item, 1, times);
-	for (uint32_t b = f->n_body; b-- > 0;) /* bodies refer to earlier bodies */
-		n += count_items(k, f->body[b], f->body[b + 1], times[b], times);
+	times[f->n_body] = 1;
+	for (uint32_t b = f->n_body + 1; b-- > 0;) /* bodies refer to earlier bodies */
+		n += count_items(k, b, times);
 	free(times);
 	return n > 0 && n >= f->length / SERVER_SHARE;
 }

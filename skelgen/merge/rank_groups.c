@@ -43,11 +43,7 @@ static void digest_class(const struct trace_rank *r, const struct shape_map *m, 
 
 	XXH3_INITSTATE(&s);
 	XXH3_128bits_reset(&s);
-	for (uint64_t i = 0; i < f->n_item; i++) {
-		uint64_t item[2] = {f->item[i].key, f->item[i].count};
-
-		XXH3_128bits_update(&s, item, sizeof(item));
-	}
+	XXH3_128bits_update(&s, f->coded, f->n_coded);
 	XXH3_128bits_update(&s, f->body, (f->n_body + 1u) * sizeof(*f->body));
 	XXH3_128bits_update(&s, &f->length, sizeof(f->length));
 	XXH3_128bits_update(&s, m->of_sym, m->n_sym * sizeof(*m->of_sym));
@@ -68,7 +64,7 @@ static void digest_group(const uint32_t *shape, uint64_t n, const struct shape_m
 
 /* ---- one group ---- */
 
-static int copy_items(struct tree_grow *g, const struct folded *f, uint64_t begin, uint64_t end, struct node_list *out);
+static int copy_items(struct tree_grow *g, const struct folded *f, uint32_t sequence, struct node_list *out);
 
 /* An item becomes a leaf, a loop, or (a body once) the body itself. */
 static int copy_item(struct tree_grow *g, const struct folded *f, const struct fold_item *item, struct node_list *out)
@@ -81,13 +77,13 @@ static int copy_item(struct tree_grow *g, const struct folded *f, const struct f
 	int rv = -1;
 
 	if (is_body && item->count == 1)
-		return copy_items(g, f, f->body[b], f->body[b + 1], out);
+		return copy_items(g, f, b, out);
 	if (item->count == 1)
 		return tree_grow_node(g, node, &leaf) < 0 ? -1 : node_list_add(out, leaf);
 	if (tree_grow_node(g, head, &loop) < 0)
 		return -1;
 	if (is_body) {
-		if (copy_items(g, f, f->body[b], f->body[b + 1], &body) < 0)
+		if (copy_items(g, f, b, &body) < 0)
 			goto out;
 	} else if (tree_grow_node(g, node, &leaf) < 0 || node_list_add(&body, leaf) < 0) {
 		goto out;
@@ -102,10 +98,13 @@ out:
 	return rv;
 }
 
-static int copy_items(struct tree_grow *g, const struct folded *f, uint64_t begin, uint64_t end, struct node_list *out)
+static int copy_items(struct tree_grow *g, const struct folded *f, uint32_t sequence, struct node_list *out)
 {
-	for (uint64_t i = begin; i < end; i++)
-		if (copy_item(g, f, &f->item[i], out) < 0)
+	struct folded_items s = folded_items(f, sequence);
+	struct fold_item item;
+
+	while (folded_items_next(&s, &item))
+		if (copy_item(g, f, &item, out) < 0)
 			return -1;
 	return 0;
 }
@@ -117,7 +116,7 @@ int rank_tree_of_folded(const struct folded *f, struct contract_tree *t, struct 
 	int rv = -1;
 
 	*t = (struct contract_tree){.n_events = f->length};
-	if (copy_items(&g, f, f->top, f->n_item, &top) < 0 || tree_grow_children(&g, &top, &t->top_first) < 0) {
+	if (copy_items(&g, f, f->n_body, &top) < 0 || tree_grow_children(&g, &top, &t->top_first) < 0) {
 		err_set(err, "too long: %llu events that do not fold", (unsigned long long)f->length);
 		contract_tree_free(t);
 		goto out;

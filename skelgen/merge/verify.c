@@ -280,16 +280,14 @@ static struct span span_repeat(struct span s, uint64_t times)
 	return r;
 }
 
-static struct span span_of_items(const struct folded *f, const struct span *body, uint64_t begin, uint64_t end)
+static struct span span_of_sequence(const struct folded *f, const struct span *body, uint32_t b)
 {
+	struct folded_items items = folded_items(f, b);
 	struct span s = empty_span;
+	struct fold_item item;
 
-	for (uint64_t i = begin; i < end; i++) {
-		uint32_t key = f->item[i].key;
-
-		s = span_join(s, span_repeat(key & FOLD_BODY ? body[key & ~FOLD_BODY] : span_of(key),
-					     f->item[i].count));
-	}
+	while (folded_items_next(&items, &item))
+		s = span_join(s, span_repeat(item.key & FOLD_BODY ? body[item.key & ~FOLD_BODY] : span_of(item.key), item.count));
 	return s;
 }
 
@@ -299,9 +297,9 @@ static int span_of_folded(const struct folded *f, struct span *out)
 
 	if (!body)
 		return -1;
-	for (uint32_t b = 0; b < f->n_body; b++)
-		body[b] = span_of_items(f, body, f->body[b], f->body[b + 1]);
-	*out = span_of_items(f, body, f->top, f->n_item);
+	for (uint32_t b = 0; b <= f->n_body; b++)
+		body[b] = span_of_sequence(f, body, b);
+	*out = body[f->n_body];
 	free(body);
 	return 0;
 }

@@ -359,17 +359,22 @@ void fold_push(struct fold *f, uint32_t sym)
 }
 
 /* Restore a body under the index that it had. */
-static int load_body(struct fold *f, const struct fold_item *item, uint32_t n)
+static int load_body(struct fold *f, struct folded_items s)
 {
+	struct fold_item item;
 	uint8_t depth = 0;
+	uint32_t n = 0;
 
-	if (grow_bodies(f, n) < 0 || hash_table_add(&f->known_body, items_hash(item, n), f->n_body) < 0)
-		return -1;
-	for (uint32_t k = 0; k < n; k++) {
-		if ((item[k].key & FOLD_BODY) && f->depth[item[k].key & ~FOLD_BODY] > depth)
-			depth = f->depth[item[k].key & ~FOLD_BODY];
-		f->item[f->n_item++] = item[k];
+	while (folded_items_next(&s, &item)) {
+		if (n == UINT32_MAX || grow_bodies(f, n + 1) < 0)
+			return -1;
+		if ((item.key & FOLD_BODY) && f->depth[item.key & ~FOLD_BODY] > depth)
+			depth = f->depth[item.key & ~FOLD_BODY];
+		f->item[f->n_item + n++] = item;
 	}
+	if (hash_table_add(&f->known_body, items_hash(f->item + f->n_item, n), f->n_body) < 0)
+		return -1;
+	f->n_item += n;
 	f->depth[f->n_body++] = (uint8_t)(depth + 1);
 	f->body[f->n_body] = f->n_item;
 	return 0;
@@ -378,17 +383,16 @@ static int load_body(struct fold *f, const struct fold_item *item, uint32_t n)
 struct fold *fold_load(const struct folded *from)
 {
 	struct fold *f = fold_create();
+	struct folded_items top = folded_items(from, from->n_body);
+	struct fold_item item;
 
-	for (uint32_t b = 0; f && b < from->n_body; b++) {
-		uint64_t n = from->body[b + 1] - from->body[b];
-
-		if (n > UINT32_MAX || load_body(f, from->item + from->body[b], (uint32_t)n) < 0)
+	for (uint32_t b = 0; f && b < from->n_body; b++)
+		if (load_body(f, folded_items(from, b)) < 0)
 			goto fail;
-	}
-	for (uint64_t i = from->top; f && i < from->n_item; i++) {
+	while (f && folded_items_next(&top, &item)) {
 		if (f->n >= f->cap && grow_stack(f) < 0)
 			goto fail;
-		put_top(f, from->item[i]);
+		put_top(f, item);
 	}
 	if (f) {
 		f->length = from->length;

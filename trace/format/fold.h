@@ -6,6 +6,7 @@
 #ifndef PRECEDENT_TRACE_FOLD_H
 #define PRECEDENT_TRACE_FOLD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/buf.h"
@@ -36,19 +37,25 @@ int fold_failed(const struct fold *f);
 /* Write the folded form. The fold can still be appended to. */
 int fold_encode(struct fold *f, struct buf *out);
 
-/* The decoded folded form. Body b holds item[body[b]] .. item[body[b + 1]]. The top sequence follows the bodies. */
-struct folded {
-	struct fold_item *item;
-	uint64_t n_item;
-	uint64_t *body; /* n_body + 1 offsets into item */
-	uint32_t n_body;
-	uint64_t top;   /* first item of the top sequence, which ends at n_item */
-	uint64_t length, hash;
-	uint64_t *body_length; /* symbols in one pass through each body */
-	uint64_t *mark;        /* symbols in all items before item FOLDED_MARK * i, modulo 2^64 */
+/* A place in a sequence of items, for seeking. */
+struct folded_mark {
+	uint64_t at;     /* byte of the item */
+	uint64_t before; /* symbols of the sequence before it */
 };
 
-#define FOLDED_MARK 16
+/* The folded form, checked, and still encoded: a run that does not fold has 10^8 items, of which most take one or two bytes. */
+struct folded {
+	uint8_t *coded; /* the items of body 0, 1, ..., then those of the top sequence */
+	uint64_t n_coded, n_item;
+	uint64_t *body; /* by body: its first byte, and at n_body: that of the top sequence */
+	uint32_t n_body;
+	uint64_t length, hash;
+	uint64_t *body_length;    /* symbols in one pass through each body */
+	struct folded_mark *mark; /* every FOLDED_MARK-th item of each sequence but its first */
+	uint64_t n_mark, cap_mark;
+};
+
+#define FOLDED_MARK 64
 
 /* Decode and check: bodies refer to earlier bodies, depth and length are bounded, symbols are below n_symbols,
  * and the stored length is right. Returns 0 on success, -1 on bad input (err says why). */
@@ -57,12 +64,56 @@ void folded_free(struct folded *f);
 /* Create a fold that continues a folded form. Returns NULL if memory runs out. */
 struct fold *fold_load(const struct folded *from);
 
+/* The items of a sequence, one after the other. */
+struct folded_items {
+	const uint8_t *at, *end;
+};
+
+/* b: a body, or n_body for the top sequence. */
+static inline struct folded_items folded_items(const struct folded *f, uint32_t b)
+{
+	return (struct folded_items){f->coded + f->body[b], f->coded + (b < f->n_body ? f->body[b + 1] : f->n_coded)};
+}
+
+/* LEB128 that was checked. */
+static inline uint64_t folded_uv(const uint8_t **at)
+{
+	uint64_t v = *(*at)++;
+
+	if (v < 0x80)
+		return v;
+	v &= 0x7f;
+	for (unsigned shift = 7;; shift += 7) {
+		uint64_t byte = *(*at)++;
+
+		v |= (byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return v;
+	}
+}
+
+/* Returns false at the end. */
+static inline bool folded_items_next(struct folded_items *s, struct fold_item *item)
+{
+	uint64_t v;
+
+	if (s->at == s->end)
+		return false;
+	v = folded_uv(&s->at);
+	item->key = (uint32_t)(v >> 2) | (v & 2 ? FOLD_BODY : 0);
+	item->count = v & 1 ? folded_uv(&s->at) : 1;
+	return true;
+}
+
 struct folded_iter {
 	const struct folded *f;
 	int depth;
+	uint32_t sym;
+	uint64_t run; /* further repetitions of the symbol */
 	struct {
-		uint64_t pos, begin, end, left; /* left: further repetitions of this sequence */
-		uint64_t run;                   /* further repetitions of the symbol at pos */
+		struct folded_items s;
+		const uint8_t *begin;
+		uint64_t left; /* further repetitions of this sequence */
 	} level[FOLD_MAX_DEPTH + 1];
 };
 

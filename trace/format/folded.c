@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The folded form of a symbol stream, read back and expanded: see fold.h. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/array.h"
 #include "trace/format/event.h"
 #include "trace/format/fold.h"
 
@@ -36,80 +38,63 @@ static int decode_item(struct rdbuf *in, const struct limits *lim, uint32_t n_bo
 	return *depth > FOLD_MAX_DEPTH - 1 ? -1 : 0;
 }
 
-static int decode_items(struct rdbuf *in, struct limits *lim, struct folded *f, uint64_t n, uint32_t n_body,
-			uint64_t *sum, uint8_t *depth)
+static int add_mark(struct folded *f, uint64_t at, uint64_t before)
 {
-	struct fold_item *item;
-
-	/* An item takes at least one byte of input, which bounds the allocation. */
-	if (in->failed || n > rdbuf_left(in))
+	if (ARRAY_ROOM(f->mark, f->cap_mark, f->n_mark + 1) != 0)
 		return -1;
-	item = realloc(f->item, (f->n_item + n + 1) * sizeof(*item));
-	if (!item)
-		return -1;
-	f->item = item;
-	for (uint64_t i = 0; i < n; i++)
-		if (decode_item(in, lim, n_body, &f->item[f->n_item++], sum, depth) < 0)
-			return -1;
+	f->mark[f->n_mark++] = (struct folded_mark){at, before};
 	return 0;
 }
 
-static uint64_t item_length(const struct folded *f, uint64_t i)
+/* The sequence of n items, with *sum symbols. */
+static int decode_items(struct rdbuf *in, struct limits *lim, struct folded *f, uint64_t n, uint64_t *sum, uint8_t *depth)
 {
-	uint32_t key = f->item[i].key;
+	size_t from = in->pos;
+	struct fold_item item;
 
-	return f->item[i].count * (key & FOLD_BODY ? f->body_length[key & ~FOLD_BODY] : 1);
-}
-
-/* Symbol counts before every FOLDED_MARK-th item, for the bisection in folded_seek. Counts of unused bodies may
- * wrap. */
-static int mark_items(struct folded *f)
-{
-	uint64_t sum = 0;
-
-	f->mark = malloc((f->n_item / FOLDED_MARK + 1) * sizeof(*f->mark));
-	if (!f->mark)
+	if (in->failed || n > rdbuf_left(in))
 		return -1;
-	f->mark[0] = 0;
-	for (uint64_t i = 0; i < f->n_item; i++) {
-		sum += item_length(f, i);
-		if ((i + 1) % FOLDED_MARK == 0)
-			f->mark[(i + 1) / FOLDED_MARK] = sum;
+	for (uint64_t i = 0; i < n; i++) {
+		if (i > 0 && i % FOLDED_MARK == 0 && add_mark(f, f->n_coded + in->pos - from, *sum) != 0)
+			return -1;
+		if (decode_item(in, lim, f->n_body, &item, sum, depth) < 0)
+			return -1;
 	}
+	memcpy(f->coded + f->n_coded, in->data + from, in->pos - from);
+	f->n_coded += in->pos - from;
+	f->n_item += n;
 	return 0;
 }
 
 static int decode_folded(struct rdbuf *in, struct limits *lim, struct folded *f)
 {
 	uint64_t n, sum = 0;
-	uint8_t depth = 0;
+	uint8_t depth = 0, *coded;
 
 	f->length = rdbuf_u64(in);
 	f->hash = rdbuf_u64(in);
 	n = rdbuf_uv(in);
 	if (in->failed || n > rdbuf_left(in) || n >= FOLD_BODY)
 		return -1;
+	f->coded = malloc(rdbuf_left(in) + 1);
 	f->body = calloc(n + 1, sizeof(*f->body));
 	lim->depth = calloc(n + 1, 1);
-	lim->length = calloc(n + 1, sizeof(*lim->length));
-	if (!f->body || !lim->depth || !lim->length)
+	f->body_length = lim->length = calloc(n + 1, sizeof(*lim->length));
+	if (!f->coded || !f->body || !lim->depth || !lim->length)
 		return -1;
-	for (uint32_t b = 0; b < n; b++) {
+	for (; f->n_body < n; f->body[++f->n_body] = f->n_coded) {
+		uint32_t b = f->n_body;
 		uint64_t len = rdbuf_uv(in);
 
-		f->body[b] = f->n_item;
-		if (!len || decode_items(in, lim, f, len, b, &lim->length[b], &lim->depth[b]) < 0)
+		if (!len || decode_items(in, lim, f, len, &lim->length[b], &lim->depth[b]) < 0)
 			return -1;
-		f->n_body = b + 1;
-		f->body[b + 1] = f->n_item;
 	}
-	f->top = f->n_item;
 	n = rdbuf_uv(in);
-	if (decode_items(in, lim, f, n, f->n_body, &sum, &depth) < 0)
+	if (decode_items(in, lim, f, n, &sum, &depth) < 0 || sum != f->length)
 		return -1;
-	f->body_length = lim->length;
-	lim->length = NULL;
-	return sum == f->length ? mark_items(f) : -1;
+	coded = realloc(f->coded, f->n_coded + 1);
+	f->coded = coded ? coded : f->coded;
+	return 0;
 }
 
 int folded_decode(struct rdbuf *in, uint32_t n_symbols, struct folded *out, struct errbuf *err)
@@ -120,7 +105,6 @@ int folded_decode(struct rdbuf *in, uint32_t n_symbols, struct folded *out, stru
 	*out = (struct folded){0};
 	rv = decode_folded(in, &lim, out);
 	free(lim.depth);
-	free(lim.length);
 	if (rv < 0) {
 		folded_free(out);
 		return err_set(err, "the folded structure is malformed");
@@ -130,19 +114,20 @@ int folded_decode(struct rdbuf *in, uint32_t n_symbols, struct folded *out, stru
 
 void folded_free(struct folded *f)
 {
-	free(f->item);
+	free(f->coded);
 	free(f->body);
 	free(f->body_length);
 	free(f->mark);
 	*f = (struct folded){0};
 }
 
-static void enter(struct folded_iter *it, uint64_t begin, uint64_t end, uint64_t times)
+static void enter(struct folded_iter *it, uint32_t b, uint64_t times)
 {
-	it->level[it->depth].pos = it->level[it->depth].begin = begin;
-	it->level[it->depth].end = end;
+	struct folded_items s = folded_items(it->f, b);
+
+	it->level[it->depth].s = s;
+	it->level[it->depth].begin = s.at;
 	it->level[it->depth].left = times - 1;
-	it->level[it->depth].run = 0;
 	it->depth++;
 }
 
@@ -150,102 +135,98 @@ void folded_begin(struct folded_iter *it, const struct folded *f)
 {
 	it->f = f;
 	it->depth = 0;
-	if (f->n_item > f->top)
-		enter(it, f->top, f->n_item, 1);
+	it->run = 0;
+	if (f->length > 0)
+		enter(it, f->n_body, 1);
 }
 
 int folded_next(struct folded_iter *it, uint32_t *sym)
 {
+	if (it->run > 0) {
+		it->run--;
+		*sym = it->sym;
+		return 1;
+	}
 	while (it->depth) {
 		int d = it->depth - 1;
-		const struct fold_item *item;
+		struct fold_item item;
 
-		if (it->level[d].pos == it->level[d].end) {
-			if (!it->level[d].left) {
+		if (!folded_items_next(&it->level[d].s, &item)) {
+			if (it->level[d].left) {
+				it->level[d].left--;
+				it->level[d].s.at = it->level[d].begin;
+			} else {
 				it->depth--;
-				continue;
 			}
-			it->level[d].left--;
-			it->level[d].pos = it->level[d].begin;
+		} else if (item.key & FOLD_BODY) {
+			enter(it, item.key & ~FOLD_BODY, item.count);
+		} else {
+			it->run = item.count - 1;
+			*sym = it->sym = item.key;
+			return 1;
 		}
-		item = &it->f->item[it->level[d].pos];
-		if (item->key & FOLD_BODY) {
-			uint32_t b = item->key & ~FOLD_BODY;
-
-			it->level[d].pos++;
-			enter(it, it->f->body[b], it->f->body[b + 1], item->count);
-			continue;
-		}
-		*sym = item->key;
-		if (it->level[d].run == 0)
-			it->level[d].run = item->count;
-		if (--it->level[d].run == 0)
-			it->level[d].pos++;
-		return 1;
 	}
 	return 0;
 }
 
-/* Number of symbols in all items before item i. */
-static uint64_t length_before(const struct folded *f, uint64_t i)
+/* The first mark in [lo, hi) that is behind the byte or, with marks of one sequence, behind its symbol. */
+static uint64_t mark_behind(const struct folded *f, uint64_t lo, uint64_t hi, uint64_t at, uint64_t symbol)
 {
-	uint64_t at = i / FOLDED_MARK * FOLDED_MARK, sum = f->mark[i / FOLDED_MARK];
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
 
-	for (; at < i; at++)
-		sum += item_length(f, at);
-	return sum;
+		if (f->mark[mid].at > at || f->mark[mid].before > symbol)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
 }
 
-/* The item in [begin, end) that holds symbol number *offset of that sequence. *offset becomes the number within
- * the item. */
-static uint64_t find_item(const struct folded *f, uint64_t begin, uint64_t end, uint64_t *offset)
+/* Passes the item that holds symbol number *offset of the sequence, which becomes the number within the item. */
+static struct fold_item find_item(const struct folded *f, struct folded_items *s, uint64_t *offset)
 {
-	uint64_t base = length_before(f, begin), at = begin;
-	/* invariant: mark lo is at or before the symbol, mark hi + 1 is behind it */
-	uint64_t lo = begin / FOLDED_MARK, hi = (end - 1) / FOLDED_MARK;
+	uint64_t at = (uint64_t)(s->at - f->coded), end = (uint64_t)(s->end - f->coded);
+	uint64_t first = mark_behind(f, 0, f->n_mark, at, UINT64_MAX), last = mark_behind(f, first, f->n_mark, end - 1, UINT64_MAX);
+	uint64_t k = mark_behind(f, first, last, UINT64_MAX, *offset);
+	struct fold_item item = {0};
 
-	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo + 1) / 2;
-
-		if (f->mark[mid] - base <= *offset)
-			lo = mid;
-		else
-			hi = mid - 1;
+	if (k > first) {
+		s->at = f->coded + f->mark[k - 1].at;
+		*offset -= f->mark[k - 1].before;
 	}
-	if (lo * FOLDED_MARK > begin) {
-		at = lo * FOLDED_MARK;
-		*offset -= f->mark[lo] - base;
-	}
-	for (; at + 1 < end; at++) {
-		uint64_t len = item_length(f, at);
+	while (folded_items_next(s, &item)) {
+		uint64_t n = item.count * (item.key & FOLD_BODY ? f->body_length[item.key & ~FOLD_BODY] : 1);
 
-		if (*offset < len)
+		if (*offset < n)
 			break;
-		*offset -= len;
+		*offset -= n;
 	}
-	return at;
+	return item;
 }
 
 void folded_seek(struct folded_iter *it, const struct folded *f, uint64_t index)
 {
+	uint32_t b = f->n_body;
+	uint64_t times = 1;
+
 	it->f = f;
 	it->depth = 0;
+	it->run = 0;
 	if (index >= f->length)
 		return;
-	enter(it, f->top, f->n_item, 1);
 	for (;;) {
-		int d = it->depth - 1;
-		uint64_t i = find_item(f, it->level[d].begin, it->level[d].end, &index);
-		const struct fold_item *item = &f->item[i];
-		uint32_t b = item->key & ~FOLD_BODY;
+		struct fold_item item;
 
-		it->level[d].pos = i;
-		if (!(item->key & FOLD_BODY)) {
-			it->level[d].run = item->count - index;
+		enter(it, b, times);
+		item = find_item(f, &it->level[it->depth - 1].s, &index);
+		b = item.key & ~FOLD_BODY;
+		if (!(item.key & FOLD_BODY)) {
+			it->sym = item.key;
+			it->run = item.count - index;
 			return;
 		}
-		it->level[d].pos++;
-		enter(it, f->body[b], f->body[b + 1], item->count - index / f->body_length[b]);
+		times = item.count - index / f->body_length[b];
 		index %= f->body_length[b];
 	}
 }

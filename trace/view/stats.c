@@ -21,18 +21,16 @@ static int count_calls(const struct folded *f, struct sum *sum)
 
 	if (!times)
 		return -1;
+	times[f->n_body] = 1;
 	for (uint32_t b = f->n_body + 1; b-- > 0;) {
-		bool top = b == f->n_body;
-		uint64_t at = top ? f->top : f->body[b], end = top ? f->n_item : f->body[b + 1];
-		uint64_t k = top ? 1 : times[b];
+		struct folded_items s = folded_items(f, b);
+		struct fold_item item;
 
-		for (; at < end; at++) {
-			uint32_t key = f->item[at].key;
-
-			if (key & FOLD_BODY)
-				times[key & ~FOLD_BODY] += k * f->item[at].count;
+		while (folded_items_next(&s, &item)) {
+			if (item.key & FOLD_BODY)
+				times[item.key & ~FOLD_BODY] += times[b] * item.count;
 			else
-				sum[key].calls += k * f->item[at].count;
+				sum[item.key].calls += times[b] * item.count;
 		}
 	}
 	free(times);
