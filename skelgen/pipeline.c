@@ -23,7 +23,7 @@
 #define OVER      1.2   /* times the budget that a skeleton may run */
 #define TRIES     6     /* for an excerpt within the limits */
 #define WORK_MOST (1u << 20) /* calls read and contracted for all excerpts: up to 8 s */
-#define READ      32    /* calls of the run are read for an excerpt in the time in which one is contracted */
+#define READ      256   /* calls of the run are passed for an excerpt in the time in which one is contracted */
 #define FIRST     0.125 /* of the most calls: the first of them shows how well pieces of this run fold */
 #define LINES_BUILT 40000 /* gcc takes 3 s and 163 MB: for a run that fits the budget and has no pieces */
 #define AIM       0.8   /* of SKEL_LINES_MAX: larger excerpts fold somewhat better or worse */

@@ -16,6 +16,7 @@
 #include "trace/functions.h"
 
 #define PAGE_EVENTS 65536u
+#define SKIP_LEAST  2048u /* calls; fewer are read as fast */
 
 struct rank_excerpt {
 	const struct trace_defs *from;
@@ -128,8 +129,25 @@ struct reader {
 	uint64_t next_kept;
 	uint32_t seg, piece; /* at hand; the piece that begins next */
 	uint32_t last;       /* segment of the piece before */
+	/* this call is wanted next; UINT64_MAX: each call may be; not known if the call at hand is not before it */
+	uint64_t skip;
 	bool inside;         /* of a piece */
 };
+
+/* Nothing is wanted before the next piece or the next kept call. Behind the last piece MPI_Finalize is wanted. */
+static void skip_find(const struct rank_excerpt *x, struct reader *r, uint64_t event)
+{
+	const struct cuts *c = r->cuts;
+	uint32_t seg = r->seg + 1;
+
+	while (seg <= c->n && !r->chosen[seg])
+		seg++;
+	r->skip = seg <= c->n ? c->at[(size_t)(seg - 1) * c->n_ranks + x->rank] : UINT64_MAX;
+	while (r->next_kept < r->kept->n && r->kept->event[r->next_kept] <= event)
+		r->next_kept++;
+	if (r->next_kept < r->kept->n && r->kept->event[r->next_kept] < r->skip)
+		r->skip = r->kept->event[r->next_kept];
+}
 
 /* Segment `to` begins: the piece that ends, the one that begins. */
 static int segment_enter(struct rank_excerpt *x, struct reader *r, uint32_t to, uint64_t gap)
@@ -185,8 +203,15 @@ static int events_read(struct rank_excerpt *x, struct reader *r, const struct tr
 	struct source s = {.it = it};
 	int rv = it != NULL ? 0 : -1;
 
-	for (; rv == 0 && own_iter_next(it, &s.ev, NULL); s.event++)
+	while (rv == 0 && own_iter_next(it, &s.ev, NULL)) {
 		rv = event_read(x, r, &s);
+		if (!r->inside && s.event >= r->skip)
+			skip_find(x, r, s.event);
+		if (!r->inside && r->skip != UINT64_MAX && r->skip - s.event >= SKIP_LEAST)
+			s.event = own_iter_skip(it, r->skip);
+		else
+			s.event++;
+	}
 	own_iter_destroy(it);
 	return rv == 0 && fold_failed(x->fold) ? err_set(x->err, "no memory for the calls of the excerpt") : rv;
 }

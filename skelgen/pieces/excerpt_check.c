@@ -74,16 +74,20 @@ static bool passed(struct check *c, uint32_t sym)
 	return true;
 }
 
-/* The next call must be the border with this number. */
-static void border(struct check *c, uint32_t number)
+static bool border_is_next(const struct check *c, uint32_t number)
 {
 	const struct trace_sig *s = &c->excerpt->sigs.sig[c->sym];
 
-	if (!c->more || s->fn != FN_MPI_Pcontrol || s->n != 1 ||
-	    sigtable_values(&c->excerpt->sigs, c->sym)[0] != EXCERPT_LEVEL + (int64_t)number)
-		c->failed = true;
-	else
+	return c->more && s->fn == FN_MPI_Pcontrol && s->n == 1 &&
+	       sigtable_values(&c->excerpt->sigs, c->sym)[0] == EXCERPT_LEVEL + (int64_t)number;
+}
+
+static void border(struct check *c, uint32_t number)
+{
+	if (border_is_next(c, number))
 		step(c);
+	else
+		c->failed = true;
 }
 
 static void segment_begin(struct check *c, bool chosen)
@@ -99,10 +103,22 @@ static void segment_begin(struct check *c, bool chosen)
 		memset(c->slot, 0, c->cap_slot * sizeof *c->slot);
 }
 
+/* Where the next piece begins, if the excerpt has no call before it; 0: not known. seg: at hand. */
+static uint64_t piece_begin(const struct check *c, const struct cuts *cuts, uint32_t rank, const bool *chosen,
+			    uint32_t seg)
+{
+	if (c->inside || !border_is_next(c, c->piece))
+		return 0;
+	while (++seg <= cuts->n && !chosen[seg])
+		;
+	return seg <= cuts->n ? cuts->at[(size_t)(seg - 1) * cuts->n_ranks + rank] : 0;
+}
+
 static void rank_check(struct check *c, const struct trace_rank *run, const struct cuts *cuts, uint32_t rank, const bool *chosen)
 {
 	struct folded_iter it;
 	uint32_t sym, seg = 0;
+	uint64_t begin;
 
 	folded_begin(&it, &run->events);
 	for (uint64_t e = 0; !c->failed && folded_next(&it, &sym); e++) {
@@ -116,6 +132,11 @@ static void rank_check(struct check *c, const struct trace_rank *run, const stru
 			c->failed = true;
 		if (e == 0)
 			segment_begin(c, chosen[0]);
+		begin = piece_begin(c, cuts, rank, chosen, seg);
+		if (begin > e + 1) {
+			folded_seek(&it, &run->events, begin);
+			e = begin - 1;
+		}
 	}
 	c->failed |= c->more || c->piece != c->n_piece;
 }

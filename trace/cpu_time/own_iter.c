@@ -15,6 +15,9 @@
 /* events that are read ahead; in a longer window each part gets delay in proportion to its time */
 #define AHEAD 16384u
 
+/* events before the one that is wanted that are read again: usual times are known by then */
+#define AGAIN 512u
+
 struct ahead {
 	struct trace_event ev;
 	bool known;
@@ -151,6 +154,20 @@ int own_iter_next(struct own_iter *it, struct trace_event *ev, bool *times_known
 	if (times_known)
 		*times_known = a->known;
 	return 1;
+}
+
+uint64_t own_iter_skip(struct own_iter *it, uint64_t event)
+{
+	struct run_own own = it->own;
+	uint64_t to = event > AGAIN ? event - AGAIN : 0;
+
+	run_own_skip(&own, &to);
+	if (to <= it->read)
+		return it->given;
+	it->own = own;
+	trace_iter_seek(it->events, to);
+	it->read = it->final = it->given = to;
+	return to;
 }
 
 double own_iter_delayed(const struct own_iter *it)

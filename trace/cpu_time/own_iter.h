@@ -17,6 +17,11 @@ struct own_iter *own_iter_create(const struct trace *t, uint32_t rank, struct er
 struct own_iter *own_iter_with_polls(const struct trace *t, uint32_t rank, struct errbuf *err);
 /* Like trace_iter_next, but ev->gap_ns and ev->dur_ns are the rank's own times. */
 int own_iter_next(struct own_iter *it, struct trace_event *ev, bool *times_known);
+/*
+ * Skip events before this one, which the rank has. An earlier event may be the next, so that this one's delay is known.
+ * Returns the number of the next event. Skipped events are not in own_iter_elapsed. Takes the time to decode a page.
+ */
+uint64_t own_iter_skip(struct own_iter *it, uint64_t event);
 /* Unsuccessful tests in the gap of the event given last that count as work, ns, delay included. */
 double own_iter_polled(const struct own_iter *it);
 /* Delay that was taken out of the gap of the event given last, ns. */

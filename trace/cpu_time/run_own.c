@@ -116,6 +116,24 @@ void run_own_settle(struct run_own *o, double until_ns)
 	o->begin_ns = until_ns;
 }
 
+void run_own_skip(struct run_own *o, uint64_t *event)
+{
+	uint32_t last = o->s.n;
+
+	for (uint32_t i = o->at; i < o->s.n && o->s.sample[i].event <= *event; i++)
+		if (o->s.sample[i].thread == 0)
+			last = i;
+	if (last < o->s.n) {
+		*event = o->s.sample[last].event;
+		o->at = last;
+		next_window(o);
+	} else if (o->left_ns > 0) {
+		*event = 0;
+		return;
+	}
+	o->n = 0;
+}
+
 static void add_piece(struct run_own *o, double until_ns, double ns, double usual_ns, double *sum)
 {
 	if (!(o->left_ns > 0)) {

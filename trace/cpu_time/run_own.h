@@ -42,6 +42,9 @@ void run_own_add(struct run_own *o, double from_ns, double to_ns, double ns, dou
 double run_own_usual(double usual_ns, double ns);
 /* Make all times before until_ns of the rank's clock final. They take their part of the window's delay. */
 void run_own_settle(struct run_own *o, double until_ns);
+/* Continue with the last window that begins at or before the event. *event becomes the event at its begin, or 0 if
+ * nothing is skipped: the event is in the window at hand, which has delay. Times that are not final are dropped. */
+void run_own_skip(struct run_own *o, uint64_t *event);
 /* Make all times final, and free. */
 void run_own_end(struct run_own *o);
 

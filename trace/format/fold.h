@@ -43,7 +43,7 @@ struct folded_mark {
 	uint64_t before; /* symbols of the sequence before it */
 };
 
-/* The folded form, checked, and still encoded: a run that does not fold has 10^8 items, of which most take one or two bytes. */
+/* The folded form, checked, and still encoded: a run may have 10^8 items, of which most take one or two bytes. */
 struct folded {
 	uint8_t *coded; /* the items of body 0, 1, ..., then those of the top sequence */
 	uint64_t n_coded, n_item;

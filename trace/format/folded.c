@@ -47,7 +47,8 @@ static int add_mark(struct folded *f, uint64_t at, uint64_t before)
 }
 
 /* The sequence of n items, with *sum symbols. */
-static int decode_items(struct rdbuf *in, struct limits *lim, struct folded *f, uint64_t n, uint64_t *sum, uint8_t *depth)
+static int decode_items(struct rdbuf *in, struct limits *lim, struct folded *f, uint64_t n, uint64_t *sum,
+			uint8_t *depth)
 {
 	size_t from = in->pos;
 	struct fold_item item;
@@ -187,7 +188,8 @@ static uint64_t mark_behind(const struct folded *f, uint64_t lo, uint64_t hi, ui
 static struct fold_item find_item(const struct folded *f, struct folded_items *s, uint64_t *offset)
 {
 	uint64_t at = (uint64_t)(s->at - f->coded), end = (uint64_t)(s->end - f->coded);
-	uint64_t first = mark_behind(f, 0, f->n_mark, at, UINT64_MAX), last = mark_behind(f, first, f->n_mark, end - 1, UINT64_MAX);
+	uint64_t first = mark_behind(f, 0, f->n_mark, at, UINT64_MAX);
+	uint64_t last = mark_behind(f, first, f->n_mark, end - 1, UINT64_MAX);
 	uint64_t k = mark_behind(f, first, last, UINT64_MAX, *offset);
 	struct fold_item item = {0};
 

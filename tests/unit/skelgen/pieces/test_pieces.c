@@ -141,6 +141,31 @@ static void assert_pieces_are_the_runs(const struct fixture *f, uint32_t rank)
 	assert_int_equal(pieces, f->p.n);
 }
 
+/* Each piece takes as long in the excerpt as in the run. MPI_Finalize is in the last segment, and in no piece. */
+static void assert_same_times(const struct fixture *f)
+{
+	double *ns = calloc(f->p.n + 1u, sizeof *ns);
+	struct trace_event ev;
+	struct errbuf err;
+
+	assert_non_null(ns);
+	for (uint32_t r = 0; r < f->v.n_ranks; r++) {
+		struct trace_iter *it = trace_iter_create(f->excerpt, r, &err);
+		uint32_t piece = f->p.n;
+
+		while (trace_iter_next(it, &ev, NULL)) {
+			int64_t b = border(&trace_get_rank(f->excerpt, r)->defs, ev.sym);
+
+			piece = b >= 0 ? (uint32_t)b : piece;
+			ns[piece < f->p.n ? piece : f->p.n] += b < 0 ? (double)(ev.gap_ns + ev.dur_ns) / f->v.n_ranks : 0;
+		}
+		trace_iter_destroy(it);
+	}
+	for (uint32_t i = 0; i < f->p.n; i++)
+		assert_true(f->p.segment[i] == f->v.cuts.n || fabs(ns[i] - f->p.ns[i]) < 1e-3 * ns[i] + 1);
+	free(ns);
+}
+
 static int count(const struct trace_message *m, void *arg)
 {
 	(void)m;
@@ -161,6 +186,7 @@ static void assert_excerpt(const struct fixture *f, double share)
 	assert_true(report.unmatched_receives <= whole.unmatched_receives);
 	for (uint32_t r = 0; r < f->v.n_ranks; r++)
 		assert_pieces_are_the_runs(f, r);
+	assert_same_times(f);
 	assert_int_equal(f->p.late_ns == NULL, f->v.roles[0].under_way);
 	for (uint32_t i = 0; f->p.late_ns != NULL && i < f->p.n; i++)
 		assert_memory_equal(f->p.late_ns + i * f->v.n_ranks, f->v.segments.late_ns + f->p.segment[i] * f->v.n_ranks,

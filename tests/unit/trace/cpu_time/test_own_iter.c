@@ -187,12 +187,52 @@ static void test_events(void **state)
 	compare(opened(s), LONG * 1000.0);
 }
 
+/* Events behind those that are skipped have the times that they have when all are read. */
+static void test_skip(void **state)
+{
+	struct errbuf err;
+
+	(void)state;
+	for (int samples = 0; samples < 2; samples++) {
+		struct run r = run_make(1, samples);
+		uint64_t n = trace_get_rank(r.t, 0)->events.length;
+
+		for (uint64_t to = 1300; to < n; to += 1777) {
+			struct own_iter *all = own_iter_create(r.t, 0, &err), *some = own_iter_create(r.t, 0, &err);
+			struct trace_event a, b;
+			uint64_t at[2][3], next;
+
+			assert_int_equal(own_iter_next(some, &b, NULL), 1);
+			next = own_iter_skip(some, to);
+			assert_in_range(next, to - 512 - (samples ? 2 * STRIDE : 0), to);
+			for (uint64_t e = 0; own_iter_next(all, &a, NULL); e++) {
+				if (e < next)
+					continue;
+				assert_int_equal(own_iter_next(some, &b, NULL), 1);
+				assert_int_equal(a.sym, b.sym);
+				own_iter_when(all, &at[0][0], &at[0][1], &at[0][2]);
+				own_iter_when(some, &at[1][0], &at[1][1], &at[1][2]);
+				assert_memory_equal(at[0], at[1], sizeof at[0]);
+				if (e < to)
+					continue;
+				assert_int_equal(a.dur_ns, b.dur_ns);
+				assert_true(fabs((double)b.gap_ns / (double)a.gap_ns - 1) < 0.02);
+			}
+			assert_int_equal(own_iter_next(some, &b, NULL), 0);
+			own_iter_destroy(all);
+			own_iter_destroy(some);
+		}
+		trace_close(r.t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_if_alone),
 		cmocka_unit_test(test_without_samples),
 		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_skip),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
