@@ -32,7 +32,7 @@ struct parted {
 
 /* Part of a collective: one rank's call. */
 struct part {
-	uint64_t key;
+	uint64_t key; /* the same on all ranks; then the number of the collective (parts_number) */
 	uint32_t rank;
 	int32_t event;
 };
@@ -46,6 +46,7 @@ struct usual {
 struct near_cut {
 	struct parted *pair;
 	struct part *part;
+	bool *begun;         /* by number of the collective: a part of it is before the cut */
 	struct usual *usual; /* by rank, rising; only if requests may be open */
 	uint32_t n_pair, cap_pair, n_part, cap_part, n_usual, cap_usual;
 	bool dropped;
@@ -312,11 +313,31 @@ static bool usual_draw(const struct near_cut *c, uint32_t n_ranks, int32_t *move
 
 /* ---- moving a cut ---- */
 
-static int by_key(const void *a, const void *b)
+/* Number the collectives near the cut. Returns 0, or -1 without memory. */
+static int parts_number(struct near_cut *c)
 {
-	const struct part *x = a, *y = b;
+	uint64_t *key = malloc((c->n_part + 1u) * sizeof *key);
+	struct hash_table numbers = {0};
+	uint32_t n = 0, at, k;
+	int rv = 0;
 
-	return x->key < y->key ? -1 : x->key > y->key;
+	c->begun = calloc(c->n_part + 1u, sizeof *c->begun);
+	if (key == NULL || c->begun == NULL)
+		rv = -1;
+	for (uint32_t i = 0; rv == 0 && i < c->n_part; i++) {
+		HASH_TABLE_FOR_EACH(&numbers, c->part[i].key, at, k)
+			if (key[k] == c->part[i].key)
+				break;
+		if (k == HASH_TABLE_NONE) {
+			rv = hash_table_add(&numbers, c->part[i].key, n);
+			key[n] = c->part[i].key;
+			k = n++;
+		}
+		c->part[i].key = k;
+	}
+	hash_table_free(&numbers);
+	free(key);
+	return rv;
 }
 
 /* Put the call in front of the cut if the other one is. Returns whether the cut moved. */
@@ -331,16 +352,16 @@ static bool draw(int32_t *moved, const struct parted *p)
 	return true;
 }
 
-/* The same for the parts [at, end) of a collective. */
-static bool draw_all(int32_t *moved, const struct part *p, uint32_t at, uint32_t end)
+/* The same for the parts of collectives. */
+static bool draw_parts(const struct near_cut *c, int32_t *moved)
 {
-	bool any = false, changed = false;
+	bool changed = false;
 
-	for (uint32_t i = at; i < end; i++)
-		any |= p[i].event < moved[p[i].rank];
-	for (uint32_t i = at; any && i < end; i++)
-		if (p[i].event >= moved[p[i].rank]) {
-			moved[p[i].rank] = p[i].event + 1;
+	for (uint32_t i = 0; i < c->n_part; i++)
+		c->begun[c->part[i].key] |= c->part[i].event < moved[c->part[i].rank];
+	for (uint32_t i = 0; i < c->n_part; i++)
+		if (c->begun[c->part[i].key] && c->part[i].event >= moved[c->part[i].rank]) {
+			moved[c->part[i].rank] = c->part[i].event + 1;
 			changed = true;
 		}
 	return changed;
@@ -352,12 +373,7 @@ static bool draw_once(const struct near_cut *c, int32_t *moved)
 
 	for (uint32_t i = 0; i < c->n_pair; i++)
 		changed |= draw(moved, &c->pair[i]);
-	for (uint32_t i = 0, end; i < c->n_part; i = end) {
-		for (end = i + 1; end < c->n_part && c->part[end].key == c->part[i].key; end++)
-			;
-		changed |= draw_all(moved, c->part, i, end);
-	}
-	return changed;
+	return draw_parts(c, moved) || changed;
 }
 
 static bool within_reach(const struct finder *f, const int32_t *moved)
@@ -375,8 +391,7 @@ static void cut_move(struct finder *f, uint32_t cut, int32_t *moved)
 	bool changed = true;
 
 	memset(moved, 0, f->cuts->n_ranks * sizeof *moved);
-	if (c->n_part > 1)
-		qsort(c->part, c->n_part, sizeof *c->part, by_key);
+	c->dropped |= parts_number(c) != 0;
 	while (!c->dropped && changed) {
 		changed = draw_once(c, moved);
 		changed |= f->open_requests && usual_draw(c, f->cuts->n_ranks, moved);
@@ -597,6 +612,7 @@ int cuts_find(const struct trace *t, const struct call_roles *roles, const uint6
 	for (uint32_t k = 0; f.near != NULL && k < n; k++) {
 		free(f.near[k].pair);
 		free(f.near[k].part);
+		free(f.near[k].begun);
 		free(f.near[k].usual);
 	}
 	free(f.near);
