@@ -20,6 +20,7 @@
 #define MOMENTS_MOST  (SEGMENTS_MOST - 1) /* at which the run is cut */
 #define REST          2    /* pieces: longer segments are what is between windows; rests are at least four pieces long */
 #define WINDOWS       500  /* of pieces in a run that is too long to cut all of it into pieces */
+#define EDGES         16   /* moments between the first and the last window and their neighbours */
 
 /* ---- cutting ---- */
 
@@ -43,6 +44,18 @@ static int time_run(const struct trace *t, double *begin, double *end, struct er
 	return 0;
 }
 
+/* Between the window at an edge of the run and the next one: what is open at all cuts may be opened later than in the first window,
+ * and closed before the last one. */
+static uint32_t edge_lay(double from, double to, bool dense_first, uint64_t *moment)
+{
+	for (int i = 1; i <= EDGES; i++) {
+		double part = (double)i / (EDGES + 1), left = 1 - part;
+
+		moment[i - 1] = (uint64_t)(from + (to - from) * (dense_first ? part * part : 1 - left * left));
+	}
+	return EDGES;
+}
+
 /* Moments for pieces: all of the run in pieces, or evenly spread windows of a piece each. The run begins and ends with a window,
  * where the requests and epochs that are open at all cuts are opened and closed. */
 static uint32_t moments_lay(double begin, double end, struct survey *s, uint64_t *moment)
@@ -57,10 +70,14 @@ static uint32_t moments_lay(double begin, double end, struct survey *s, uint64_t
 		return k;
 	}
 	for (uint32_t w = 0; w < WINDOWS; w++) {
-		double from = begin + w * (end - begin - piece) / (WINDOWS - 1);
+		double step = (end - begin - piece) / (WINDOWS - 1), from = begin + w * step;
 
+		if (w == WINDOWS - 1)
+			k += edge_lay(from + piece - step, from, false, moment + k);
 		moment[k++] = (uint64_t)from;
 		moment[k++] = (uint64_t)(from + piece);
+		if (w == 0)
+			k += edge_lay(from + piece, from + step, true, moment + k);
 	}
 	return k;
 }

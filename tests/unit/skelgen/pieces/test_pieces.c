@@ -644,8 +644,8 @@ static void test_windows_of_long_run(void **arg)
 	tear_down(&f);
 }
 
-/* An epoch is open from the first call to the last one. */
-static struct syn *locked(uint32_t steps)
+/* An epoch is open from the first call, which takes so long, to the last one. */
+static struct syn *locked(uint32_t steps, uint64_t ns)
 {
 	struct syn *s = syn_create(2);
 	uint32_t win[2];
@@ -654,7 +654,7 @@ static struct syn *locked(uint32_t steps)
 		win[r] = syn_win(s, r, 0, 64);
 	syn_begin(s);
 	for (uint32_t r = 0; r < 2; r++)
-		syn_call(s, r, "MPI_Win_lock_all", 10, SYN(.win = win[r]));
+		syn_call(s, r, "MPI_Win_lock_all", 10, SYN(.win = win[r], .dur_ns = ns));
 	for (uint32_t k = 0; k < steps; k++)
 		for (uint32_t r = 0; r < 2; r++)
 			syn_call(s, r, "MPI_Barrier", 11, SYN(.comm = 0));
@@ -667,12 +667,12 @@ static struct syn *locked(uint32_t steps)
 /* Where receives or epochs are open, the first and the last segment are chosen too. They are no longer than windows. */
 static void test_windows_at_edges(void **arg)
 {
-	struct syn *program[] = {posted(2, 0, 60000, 7), locked(60000)};
+	struct syn *program[] = {posted(2, 0, 60000, 7), locked(60000, 0), locked(60000, 60000)};
 	const double share = 0.005;
 	struct fixture f;
 
 	(void)arg;
-	for (size_t k = 0; k < 2; k++) {
+	for (size_t k = 0; k < 3; k++) {
 		assert_true(set_up(&f, program[k], share, UINT64_MAX));
 		assert_true(f.v.cuts.open);
 		assert_excerpt(&f, share);
@@ -680,7 +680,8 @@ static void test_windows_at_edges(void **arg)
 			assert_same_messages(&f);
 		assert_int_equal(f.p.segment[0], 0);
 		assert_int_equal(f.p.segment[f.p.n - 1], f.v.cuts.n);
-		for (uint32_t i = 0; i < f.p.n; i++)
+		assert_true(f.v.segments.at[0].events < 60);
+		for (uint32_t i = k == 2; i < f.p.n; i++)
 			assert_true(f.p.ns[i] < 3 * f.v.segments.ns * share / 40);
 		tear_down(&f);
 	}
