@@ -9,10 +9,12 @@
 
 #include "spank/tracer/record.h"
 #include "trace/format/defs_journal.h"
+#include "trace/format/page.h"
 #include "trace/functions.h"
 
 #define SPARE_VALUES  64u
 #define STRUCTURE_MIN (512ull << 20) /* limit for signatures and structure, or eight times the limit of times */
+#define STRUCTURE_MOST (2ull * TRACE_PAGE_RAW_MAX) /* of a fold: its encoded form has less than half of these bytes */
 #define SAMPLE_MASK   63u    /* the recorder's own cost is measured at every 64th event */
 
 /* Used before and after there is a window in the spill file. */
@@ -134,10 +136,10 @@ void rec_stop(const char *why)
 /* Calls that never repeat would fill the memory, so recording stops; earlier calls are kept. */
 static bool structure_too_large(void)
 {
-	uint64_t bytes = rec.sigs.n_pool * sizeof(*rec.sigs.pool) + rec.sigs.n * (sizeof(*rec.sigs.sig) + 16ull) +
-			 fold_bytes(rec.fold);
+	uint64_t bytes = rec.sigs.n_pool * sizeof(*rec.sigs.pool) + rec.sigs.n * (sizeof(*rec.sigs.sig) + 16ull);
+	uint64_t structure = fold_bytes(rec.fold);
 
-	return bytes > rec.structure_max;
+	return bytes + structure > rec.structure_max || structure > STRUCTURE_MOST;
 }
 
 /* Definitions go to the file before the first call that refers to them. */
