@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Segments that are too long for the budget are left out, and the skeleton says how long they are. Calls of segments are counted. */
+/* What skeletons are told of segments: how long those are that are left out, how many calls may wait, and the longest rank's time. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,11 +104,39 @@ static void test_calls_that_may_wait(void **arg)
 	syn_destroy(s);
 }
 
+/* One of three ranks waits for a processor half of the time: all end together, though their own times differ. */
+static void test_processors_are_shared(void **arg)
+{
+	struct syn *s = syn_create(3);
+	struct pieces p;
+	struct survey v;
+	struct errbuf err;
+	struct trace *t;
+
+	(void)arg;
+	syn_begin(s);
+	for (int k = 0; k < STEPS; k++)
+		for (uint32_t r = 0; r < 3; r++)
+			syn_call(s, r, "MPI_Barrier", 10 + k % 3, SYN(.gap_ns = STEP_NS));
+	syn_end(s);
+	syn_delayed(s, 1, s->rank[1].ticks / 2);
+	t = syn_open(s);
+	assert_int_equal(survey_make(t, 0.05, &v, &err), 0);
+	assert_int_equal(pieces_choose(&v, 0.05, 3 * STEPS, &p, &err), 0);
+	assert_true(v.segments.ns < 0.9 * trace_get_rank(t, 1)->wall_ns);
+	assert_true(p.most >= 1 && p.most < 1.001);
+	pieces_free(&p);
+	survey_free(&v);
+	trace_close(t);
+	syn_destroy(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_long_segments_are_told),
 		cmocka_unit_test(test_calls_that_may_wait),
+		cmocka_unit_test(test_processors_are_shared),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -775,20 +775,6 @@ static void test_calls_are_bounded(void **arg)
 	tear_down(&f);
 }
 
-/* One of three ranks waits for a processor half of the time: all end together, though their own times differ. */
-static void test_processors_are_shared(void **arg)
-{
-	struct syn *s = ahead(3, 2000, 5);
-	struct fixture f;
-
-	(void)arg;
-	syn_delayed(s, 1, s->rank[1].ticks / 2);
-	assert_true(set_up(&f, s, 0.1, 100000));
-	assert_true(f.v.segments.ns < 0.9 * own_seconds(f.t) * 1e9);
-	assert_true(f.p.most < 1.001);
-	tear_down(&f);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -799,7 +785,6 @@ int main(void)
 		cmocka_unit_test(test_excerpt_is_proved),
 		cmocka_unit_test(test_farm_is_cut),
 		cmocka_unit_test(test_calls_are_bounded),
-		cmocka_unit_test(test_processors_are_shared),
 		cmocka_unit_test(test_long_set_up_is_refused),
 		cmocka_unit_test(test_lines_are_counted),
 		cmocka_unit_test(test_large_is_refused),
