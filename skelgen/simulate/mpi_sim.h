@@ -21,7 +21,7 @@ struct skel_match_report {
 	uint64_t calls, messages, collectives; /* simulated */
 	uint64_t unreceived;                   /* messages that nobody received; 0 when anything is cut */
 	uint64_t left;                         /* requests that are under way in the end */
-	uint64_t oddities;                     /* request slots reused or unknown; 0 when anything is cut */
+	uint64_t oddities;                     /* request slots and objects reused or unknown; 0 when anything is cut */
 	uint32_t left_node;                    /* that started the first of them, or UINT32_MAX */
 	uint32_t node;                         /* where it failed, or UINT32_MAX */
 	bool no_memory;

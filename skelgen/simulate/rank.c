@@ -2,6 +2,7 @@
 /* Executes the calls of one rank against the simulated network. */
 #include "skelgen/simulate/rank.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,13 +21,11 @@ int sim_rank_open(struct sim *s, uint32_t rank)
 	r->matching = NET_NONE;
 	r->sequence = calloc(d->n_comm + 1u, sizeof *r->sequence);
 	r->place = calloc(d->n_comm + 1u, sizeof *r->place);
-	r->made = calloc(d->n_comm + 2u, sizeof *r->made);
 	r->win = calloc(s->tree->globals->n_win + 1u, sizeof *r->win);
 	r->file_sequence = calloc(s->tree->globals->n_file + 1u, sizeof *r->file_sequence);
-	if (r->sequence == NULL || r->place == NULL || r->made == NULL || r->win == NULL ||
-	    r->file_sequence == NULL)
+	if (r->sequence == NULL || r->place == NULL || r->win == NULL || r->file_sequence == NULL ||
+	    sim_objects_open(&r->objects, d) != 0)
 		return -1;
-	r->made[0] = r->made[1] = true; /* MPI_COMM_WORLD, MPI_COMM_SELF */
 	for (uint32_t i = 0; i < s->tree->globals->n_win; i++)
 		r->win[i].started = r->win[i].posted = SKEL_NOTHING;
 	scaled_begin(&r->it, s->tree, s->plan, rank);
@@ -39,7 +38,7 @@ void sim_rank_close(struct sim_rank *r)
 	free(r->slot);
 	free(r->sequence);
 	free(r->place);
-	free(r->made);
+	sim_objects_close(&r->objects);
 	free(r->win);
 	free(r->file_sequence);
 }
@@ -90,14 +89,21 @@ static struct sim_slot *slot_at(struct sim *s, struct sim_rank *r, int64_t slot)
 	return &r->slot[slot];
 }
 
-/* What is odd with requests refuses a cut; in the whole program it is only counted. */
-static int odd(struct sim *s, const struct sim_rank *r, const char *what, int64_t slot)
+int sim_odd(struct sim *s, const struct sim_rank *r, const char *what)
 {
 	s->report->oddities++;
 	if (s->plan->n_cut == 0)
 		return 0;
-	err_set(s->err, "request %lld %s", (long long)slot, what);
+	err_set(s->err, "%s", what);
 	return sim_fail_here(s, r);
+}
+
+static int odd(struct sim *s, const struct sim_rank *r, const char *what, int64_t slot)
+{
+	char text[96];
+
+	snprintf(text, sizeof text, "request %lld %s", (long long)slot, what);
+	return sim_odd(s, r, text);
 }
 
 static int slot_fill(struct sim *s, struct sim_rank *r, int64_t slot, uint32_t request)
@@ -181,7 +187,7 @@ static const struct trace_comm *call_comm(struct sim *s, const struct sim_rank *
 		err_set(s->err, "it names no communicator");
 		return NULL;
 	}
-	if (!r->made[*local]) {
+	if (!sim_objects_has_comm(&r->objects, *local)) {
 		err_set(s->err, "no call of the trace makes its communicator");
 		return NULL;
 	}
@@ -522,11 +528,8 @@ static int collective(struct sim *s, struct sim_rank *r)
 	const char *name = trace_fn[r->leaf->fn].name;
 	const struct trace_defs *d = skel_defs(s->tree, r->rank);
 	int64_t slot = call_scalar(d, r->sym, TK_NEWREQ, 0, TRACE_NULL);
-	int64_t makes = call_scalar(d, r->sym, TK_NEWCOMM, 0, TRACE_NULL);
 	uint32_t request;
 
-	if (makes >= 0 && makes < d->n_comm)
-		r->made[makes] = true;
 	/* Frees need not wait for anybody; create_group is called by its members alone. */
 	if (strstr(name, "_free") != NULL || strstr(name, "_disconnect") != NULL || strstr(name, "_group") != NULL)
 		return 0;
@@ -568,12 +571,15 @@ static bool creates_win(const struct sim *s, const struct sim_rank *r)
 
 static int begin_call(struct sim *s, struct sim_rank *r)
 {
-	const char *why = unrepeatable(&trace_fn[r->leaf->fn]);
+	const char *why = unrepeatable(&trace_fn[r->leaf->fn]), *wrong;
 
 	if (why != NULL) {
 		err_set(s->err, "%s", why);
 		return sim_fail_here(s, r);
 	}
+	wrong = sim_objects_call(&r->objects, skel_defs(s->tree, r->rank), r->sym);
+	if (wrong != NULL && sim_odd(s, r, wrong) != 0)
+		return -1;
 	switch (trace_fn[r->leaf->fn].cls) {
 	case TC_SEND:
 		return blocking_half(s, r, true);

@@ -5,6 +5,7 @@
 
 #include "skelgen/simulate/mpi_sim.h"
 #include "skelgen/simulate/network.h"
+#include "skelgen/simulate/objects.h"
 #include "skelgen/plan/plan_walk.h"
 
 struct sim_slot {
@@ -34,10 +35,10 @@ struct sim_rank {
 	uint32_t matching;     /* the matched probe waits until this receive has its message; NET_NONE: none does */
 	struct sim_slot *slot;
 	uint32_t n_slot;
-	/* by local communicator: collectives made, own place + 1 (0: not yet looked up), and whether a call has made it */
+	/* by local communicator: collectives made, and own place + 1 (0: not yet looked up) */
 	uint64_t *sequence;
 	uint32_t *place;
-	bool *made;
+	struct sim_objects objects;
 	struct sim_win *win;      /* by global number */
 	uint64_t *file_sequence;  /* by global number */
 };
@@ -60,8 +61,9 @@ void sim_rank_close(struct sim_rank *r);
 int64_t sim_rank_run(struct sim *s, struct sim_rank *r, uint32_t quantum);
 
 /* Internal to simulate/. sim_pend: the call waits for this request (NET_NONE: the request failed). sim_fail_here: name
- * the call that failed. */
+ * the call that failed. sim_odd: an oddity refuses a cut. In the whole program it is only counted. */
 int sim_pend(struct sim *s, struct sim_rank *r, uint32_t request);
 int sim_fail_here(struct sim *s, const struct sim_rank *r);
+int sim_odd(struct sim *s, const struct sim_rank *r, const char *what);
 
 #endif

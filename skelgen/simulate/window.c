@@ -31,16 +31,6 @@ static bool win_of(struct sim *s, struct sim_rank *r, uint8_t kind, struct of_wi
 	return true;
 }
 
-/* What is odd with epochs refuses a cut; in the whole program it is only counted. */
-static int odd_epoch(struct sim *s, const struct sim_rank *r, const char *what)
-{
-	s->report->oddities++;
-	if (s->plan->n_cut == 0)
-		return 0;
-	err_set(s->err, "%s", what);
-	return sim_fail_here(s, r);
-}
-
 static int join_at(struct sim *s, struct sim_rank *r, uint32_t place, uint64_t *sequence, uint32_t members, bool wait)
 {
 	struct net_collective n = {.comm = place, .rank = r->rank, .members = members, .sequence = (*sequence)++,
@@ -88,7 +78,7 @@ static int open_group(struct sim *s, struct sim_rank *r, const struct of_win *w,
 {
 	uint32_t *open = post ? &w->state->posted : &w->state->started;
 
-	if (*open != SKEL_NOTHING && odd_epoch(s, r, "its window has such an epoch already") != 0)
+	if (*open != SKEL_NOTHING && sim_odd(s, r, "its window has such an epoch already") != 0)
 		return -1;
 	*open = r->sym;
 	return tokens(s, r, w, r->sym, TOKEN_POST, post);
@@ -99,7 +89,7 @@ static int close_group(struct sim *s, struct sim_rank *r, const struct of_win *w
 	uint32_t *open = post ? &w->state->posted : &w->state->started, sym = *open;
 
 	if (sym == SKEL_NOTHING)
-		return odd_epoch(s, r, "its window has no such epoch");
+		return sim_odd(s, r, "its window has no such epoch");
 	*open = SKEL_NOTHING;
 	return tokens(s, r, w, sym, TOKEN_COMPLETE, !post);
 }
@@ -121,7 +111,7 @@ static int lock_call(struct sim *s, struct sim_rank *r, const struct of_win *w, 
 		return 0;
 	}
 	if (w->state->locks == 0)
-		return odd_epoch(s, r, "its window is not locked");
+		return sim_odd(s, r, "its window is not locked");
 	w->state->locks -= strncmp(name, "MPI_Win_unlock", 14) == 0;
 	return 0;
 }
@@ -155,7 +145,7 @@ int sim_win_call(struct sim *s, struct sim_rank *r)
 	if (strcmp(f->name, "MPI_Win_free") == 0)
 		return join_at(s, r, w.place, &w.state->sequence, w.comm->members.n, true);
 	if (f->cls == TC_RMA && !w.state->fenced && w.state->locks == 0 && w.state->started == SKEL_NOTHING)
-		return odd_epoch(s, r, "its window has no epoch");
+		return sim_odd(s, r, "its window has no epoch");
 	return 0;
 }
 

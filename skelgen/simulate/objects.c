@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See objects.h. */
+#include "skelgen/simulate/objects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	uint8_t use, make; /* kinds of parameters */
+	const char *frees[2], *missing, *exists;
+} kinds[SIM_OBJECT_KINDS] = {
+	{TK_COMM, TK_NEWCOMM, {"MPI_Comm_free", "MPI_Comm_disconnect"}, "its communicator does not exist",
+	 "its new communicator exists already"},
+	{TK_WIN, TK_NEWWIN, {"MPI_Win_free"}, "its window does not exist", "its new window exists already"},
+	{TK_FILE, TK_NEWFILE, {"MPI_File_close"}, "its file is not open", "its file is open already"},
+};
+
+static uint32_t count(const struct trace_defs *d, uint32_t kind)
+{
+	const uint32_t n[SIM_OBJECT_KINDS] = {d->n_comm, d->n_win, d->n_file};
+
+	return n[kind];
+}
+
+int sim_objects_open(struct sim_objects *o, const struct trace_defs *d)
+{
+	for (uint32_t k = 0; k < SIM_OBJECT_KINDS; k++) {
+		o->state[k] = calloc(count(d, k) + 2u, 1);
+		if (o->state[k] == NULL)
+			return -1;
+	}
+	o->state[0][0] = o->state[0][1] = SIM_EXISTS;
+	return 0;
+}
+
+void sim_objects_close(struct sim_objects *o)
+{
+	for (uint32_t k = 0; k < SIM_OBJECT_KINDS; k++)
+		free(o->state[k]);
+}
+
+static bool frees(uint32_t kind, const char *name)
+{
+	for (uint32_t i = 0; i < 2 && kinds[kind].frees[i] != NULL; i++)
+		if (strcmp(kinds[kind].frees[i], name) == 0)
+			return true;
+	return false;
+}
+
+const char *sim_objects_call(struct sim_objects *o, const struct trace_defs *d, uint32_t sym)
+{
+	const char *wrong = NULL;
+	struct sig_walk w;
+
+	sig_walk_begin(&w, d, sym);
+	while (sig_walk_next(&w))
+		for (uint32_t k = 0; k < SIM_OBJECT_KINDS; k++) {
+			bool uses = w.kind == kinds[k].use;
+			uint8_t *state;
+
+			if ((!uses && w.kind != kinds[k].make) || w.n == 0 || w.val[0] < 0 || w.val[0] >= count(d, k))
+				continue;
+			state = &o->state[k][w.val[0]];
+			if ((*state == SIM_EXISTS) != uses)
+				wrong = uses ? kinds[k].missing : kinds[k].exists;
+			if (!uses)
+				*state = SIM_EXISTS;
+			else if (frees(k, trace_fn[d->sigs.sig[sym].fn].name))
+				*state = SIM_FREED;
+		}
+	return wrong;
+}
+
+bool sim_objects_has_comm(const struct sim_objects *o, int64_t local)
+{
+	return o->state[0][local] != SIM_NEVER;
+}
