@@ -249,7 +249,7 @@ static int trace_command(char *const cmd[], const char *file)
 	if (rc < 0)
 		return cli_fail("%s", said.text);
 	t = trace_open(file, &err);
-	left = !t ? LEFT_NOTHING : trace_is_partial(t) ? LEFT_PARTIAL : LEFT_WHOLE;
+	left = command_left(t);
 	trace_close(t);
 	if (rc == 0 && left == LEFT_WHOLE)
 		return 0;

@@ -258,7 +258,7 @@ static int describe(const char *file, char *const cmd[], int rc, struct errbuf *
 			wall = trace_get_rank(t, r)->wall_ns;
 	}
 	partial = trace_is_partial(t);
-	command_how_ended(cmd, rc, partial ? LEFT_PARTIAL : LEFT_WHOLE, ended, sizeof(ended));
+	command_how_ended(cmd, rc, command_left(t), ended, sizeof(ended));
 	fprintf(stderr, "precedent: %s: %s%s%s%u ranks, %s events, %s, %s", cli_shown(file), partial ? "PARTIAL, " : "", partial ? ended : "",
 		partial ? ": " : "", trace_n_ranks(t), cli_thousands(n, sizeof(n), events), cli_seconds(w, sizeof(w), wall * 1e-9),
 		cli_bytes(size, sizeof(size), (double)trace_file_size(t)));

@@ -12,6 +12,7 @@
 #include "cli/ui/command_end.h"
 #include "cli/ui/mpi_tools.h"
 #include "cli/ui/util.h"
+#include "trace/ending/ending.h"
 
 #define TIMEOUT_STATUS 124 /* of timeout(1) when the time is over */
 
@@ -124,6 +125,13 @@ int command_signal(char *const cmd[], int rc)
 	return rc == TIMEOUT_STATUS && cmd[0] && !strcmp(basename(cmd[0]), "timeout") ? SIGTERM : possible_signal(cmd, rc);
 }
 
+enum command_left command_left(const struct trace *t)
+{
+	if (!t || !trace_is_partial(t))
+		return t ? LEFT_WHOLE : LEFT_NOTHING;
+	return ending_ends(t).perhaps ? LEFT_AT_ONCE : LEFT_PARTIAL;
+}
+
 void command_how_ended(char *const cmd[], int rc, enum command_left left, char *text, size_t size)
 {
 	const char *program = command_program(cmd), *when = left == LEFT_WHOLE ? "after" : "before";
@@ -151,6 +159,8 @@ void command_how_ended(char *const cmd[], int rc, enum command_left left, char *
 	}
 	if (number)
 		snprintf(perhaps, sizeof(perhaps), ", or was killed by signal %d (%s),", number, strsignal(number));
+	else if (left == LEFT_AT_ONCE && launcher_of(cmd))
+		snprintf(perhaps, sizeof(perhaps), ", or was killed when a signal ended %.20s,", basename(launcher_of(cmd)));
 	/* A launcher that has no room for the ranks, for example, gives an exit status of its own. */
 	if (rc && left == LEFT_NOTHING && launcher_of(cmd) && !is_launcher(program))
 		snprintf(unstarted, sizeof(unstarted), ", or %.80s did not start it", launcher_of(cmd));

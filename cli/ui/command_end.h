@@ -9,8 +9,11 @@
  * one, the launcher, and without that, cmd[0]. */
 const char *command_program(char *const cmd[]);
 
-/* The trace that the command left. */
-enum command_left { LEFT_NOTHING, LEFT_PARTIAL, LEFT_WHOLE };
+/* The trace that the command left. At once: it is partial, and its ranks ended so close together that they may have been killed. */
+enum command_left { LEFT_NOTHING, LEFT_PARTIAL, LEFT_AT_ONCE, LEFT_WHOLE };
+struct trace;
+/* t: NULL if there is none. */
+enum command_left command_left(const struct trace *t);
 
 /* Does the exit status stand for a signal, as shells and Open MPI's launcher give it: 128 and its number? */
 int command_is_signal(int rc);

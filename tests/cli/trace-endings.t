@@ -88,6 +88,18 @@ SKIP: {
 	like(last_line(precedent('trace', @run, 'before', 1)), qr/ended by itself with exit status 1 before MPI_Finalize/, '... only where it was refused');
 }
 
+# A signal for Open MPI's launcher alone: it has exit status 1, as a program may, and says nothing.
+SKIP: {
+	my ($open) = grep { $_->{name} =~ /open/i } libraries();
+	skip 'no Open MPI', 2 if !$open;
+	my $end = 'while [ $(ls "$PRECEDENT_TRACE_LOCAL"/*.spill 2>/dev/null | wc -l) -lt 2 ]; do sleep 0.1; done; kill -TERM $PPID';
+	my $r = precedent('trace', '-o', 'signal.ptrace', '--', @{ $open->{run} }, '-n', 2, 'sh', '-c',
+		"{ [ \$OMPI_COMM_WORLD_RANK != 0 ] || { $end; }; } & exec \"\$@\"", 'sh', program('heat'), 64, 1000000000);
+	isnt($r->{rc}, 0, 'mpirun is ended by a signal');
+	like(last_line($r), qr/ended by itself with exit status 1, or was killed when a signal ended mp\S+, before MPI_Finalize .*, or the whole run was killed: all ranks/,
+		'... which is said to be possible');
+}
+
 # Without a launcher.
 my $program = program('endings');
 like(last_line(precedent('trace', '--', $program, 'before', 11)), qr/: $program ended by itself with exit status 11 before MPI_Finalize $above$/,

@@ -518,6 +518,21 @@ static bool was_killed(const struct trace *t, uint32_t rank)
 	return false;
 }
 
+static bool is_open_mpi(const struct trace *t)
+{
+	const char *mpi = trace_job_get(t, "mpi");
+
+	return mpi && !strncmp(mpi, "Open MPI", strlen("Open MPI"));
+}
+
+/* Open MPI's launcher has exit status 1 if a signal ends it: it ends the ranks then. A rank's exit status may be 1 as well. */
+static bool may_be_launchers(const struct trace *t, uint32_t rank)
+{
+	const char *ended = trace_get_rank(t, rank)->defs.proc.ended;
+
+	return ended && !strcmp(ended, "exit code 1") && is_open_mpi(t);
+}
+
 /* The host of a rank, if another rank of the run is on another host; else NULL. */
 static const char *host_among_others(const struct trace *t, uint32_t rank)
 {
@@ -535,17 +550,17 @@ static const char *host_among_others(const struct trace *t, uint32_t rank)
 struct ending_ends ending_ends(const struct trace *t)
 {
 	const char *number = trace_job_get(t, "launcher_signal"), *within = trace_job_get(t, "ends_within");
-	const char *mpi = trace_job_get(t, "mpi");
 	struct ending_ends x = {.within_s = within ? strtod(within, NULL) : INFINITY, .launcher_signal = number ? atoi(number) : 0};
 	uint32_t first = ending_first(t);
+	bool together;
 
 	if (first == ENDING_NONE)
 		return x;
 	x.host = host_among_others(t, first);
-	x.perhaps = x.within_s < TOGETHER_S && was_killed(t, first);
+	together = x.within_s < TOGETHER_S;
 	x.killed = (x.launcher_signal && (!within || x.within_s < LONG_BEFORE_S)) ||
-		   (x.perhaps && !x.host && mpi && !strncmp(mpi, "Open MPI", strlen("Open MPI")));
-	x.perhaps &= !x.killed;
+		   (together && was_killed(t, first) && !x.host && is_open_mpi(t));
+	x.perhaps = !x.killed && together && (was_killed(t, first) || may_be_launchers(t, first));
 	return x;
 }
 

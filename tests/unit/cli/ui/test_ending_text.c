@@ -13,7 +13,7 @@
 #include "tests/unit/synthetic.h"
 
 /* Three ranks outside of MPI; rank 1 ended first, and the ranks of its node within 12 ms. other: host of rank 2. */
-static void expect(const char *mpi, const char *other, uint8_t kind, const char *want)
+static void expect_of(const char *ended, const char *mpi, const char *other, uint8_t kind, const char *want)
 {
 	struct syn *s = syn_create(3);
 	struct errbuf err = {""};
@@ -28,7 +28,7 @@ static void expect(const char *mpi, const char *other, uint8_t kind, const char 
 	for (uint32_t r = 0; r < 3; r++) {
 		s->rank[r].defs.proc.finalized = 0;
 		free(s->rank[r].defs.proc.ended);
-		s->rank[r].defs.proc.ended = strdup("exit code 137 (Killed)");
+		s->rank[r].defs.proc.ended = strdup(ended);
 	}
 	free(s->rank[2].defs.proc.host);
 	s->rank[2].defs.proc.host = strdup(other);
@@ -42,6 +42,11 @@ static void expect(const char *mpi, const char *other, uint8_t kind, const char 
 	ending_destroy(e);
 	trace_close(t);
 	syn_destroy(s);
+}
+
+static void expect(const char *mpi, const char *other, uint8_t kind, const char *want)
+{
+	expect_of("exit code 137 (Killed)", mpi, other, kind, want);
 }
 
 #define WAS "rank 1 was in no MPI call, after MPI_Init in simulated+0x1010, and ended before all others"
@@ -63,9 +68,19 @@ static void test_two_nodes(void **state)
 	expect("Open MPI v4.1.4", "node2", ENDING_DIED, want);
 }
 
+/* Open MPI's launcher has exit status 1 if a signal ends it. */
+static void test_status_of_launcher(void **state)
+{
+	(void)state;
+	expect_of("exit code 1", "Open MPI v4.1.4", "node1", ENDING_DIED, WAS ", or the whole run was killed: all ranks ended within 12.000 ms");
+	expect_of("exit code 1", "MPICH 4.0.2", "node1", ENDING_DIED, WAS);
+	expect_of("exit code 3", "Open MPI v4.1.4", "node1", ENDING_DIED, WAS);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_node), cmocka_unit_test(test_two_nodes)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_node), cmocka_unit_test(test_two_nodes), cmocka_unit_test(test_status_of_launcher)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
