@@ -47,27 +47,30 @@ static bool frees(uint32_t kind, const char *name)
 	return false;
 }
 
+/* NULL: the call has no such parameter. */
+static uint8_t *state_of(struct sim_objects *o, const struct trace_defs *d, uint32_t sym, uint32_t kind, bool makes)
+{
+	int64_t local = call_scalar(d, sym, makes ? kinds[kind].make : kinds[kind].use, 0, TRACE_NULL);
+
+	return local >= 0 && local < count(d, kind) ? &o->state[kind][local] : NULL;
+}
+
 const char *sim_objects_call(struct sim_objects *o, const struct trace_defs *d, uint32_t sym)
 {
 	const char *wrong = NULL;
-	struct sig_walk w;
 
-	sig_walk_begin(&w, d, sym);
-	while (sig_walk_next(&w))
-		for (uint32_t k = 0; k < SIM_OBJECT_KINDS; k++) {
-			bool uses = w.kind == kinds[k].use;
-			uint8_t *state;
+	for (uint32_t k = 0; k < SIM_OBJECT_KINDS; k++) {
+		uint8_t *used = state_of(o, d, sym, k, false), *made = state_of(o, d, sym, k, true);
 
-			if ((!uses && w.kind != kinds[k].make) || w.n == 0 || w.val[0] < 0 || w.val[0] >= count(d, k))
-				continue;
-			state = &o->state[k][w.val[0]];
-			if ((*state == SIM_EXISTS) != uses)
-				wrong = uses ? kinds[k].missing : kinds[k].exists;
-			if (!uses)
-				*state = SIM_EXISTS;
-			else if (frees(k, trace_fn[d->sigs.sig[sym].fn].name))
-				*state = SIM_FREED;
-		}
+		if (used != NULL && *used != SIM_EXISTS)
+			wrong = kinds[k].missing;
+		if (made != NULL && *made == SIM_EXISTS)
+			wrong = kinds[k].exists;
+		if (made != NULL)
+			*made = SIM_EXISTS;
+		if (used != NULL && frees(k, call_name(d, sym)))
+			*used = SIM_FREED;
+	}
 	return wrong;
 }
 
