@@ -138,9 +138,50 @@ static int length_in_source(const char *name)
 	return (int)n;
 }
 
+/* Returns the end of a name with its length in front, or NULL. */
+static const char *name_end(const char *p)
+{
+	char *end;
+	unsigned long n = strtoul(p, &end, 10);
+
+	return end == p || n == 0 || n > strlen(end) ? NULL : end + n;
+}
+
+/* Returns the end of the argument of a template, or of the part of one that begins at p; NULL if it has an expression. *depth: of
+ * I, N, J and F, which end with E. */
+static const char *argument_end(const char *p, int *depth)
+{
+	if (*p >= '0' && *p <= '9')
+		return name_end(p);
+	if (*p == 'S' && p[1] >= 'a' && p[1] <= 'z') /* St, Sa: std::, std::allocator */
+		return p + 2;
+	if (*p == 'S' || *p == 'T' || *p == 'A') { /* S_, T0_: as before; A3_: array */
+		p += 1 + strspn(p + 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+		return *p == '_' ? p + 1 : NULL;
+	}
+	if (*p == 'L') { /* Li3E: 3 */
+		if (p[1] < 'a' || p[1] > 'z')
+			return NULL;
+		p += 2 + strspn(p + 2, "n0123456789");
+		return *p == 'E' ? p + 1 : NULL;
+	}
+	*depth += (*p && strchr("INJF", *p)) - (*p == 'E');
+	return (*p >= 'a' && *p <= 'z') || (*p && strchr("INJFEKRPVOM", *p)) ? p + 1 : NULL;
+}
+
+static const char *template_end(const char *p)
+{
+	int depth = 0;
+
+	do
+		p = argument_end(p, &depth);
+	while (p && depth > 0);
+	return p;
+}
+
 /* Demangles simple names, without their arguments: _ZN9LAMMPS_NS9CommBrick12forward_commEi becomes
- * LAMMPS_NS::CommBrick::forward_comm. Constructors (C1) and destructors (D1) are included. Other names (templates,
- * operators) stay as they are. */
+ * LAMMPS_NS::CommBrick::forward_comm. Constructors (C1), destructors (D1) and templates are included. Other names (operators,
+ * functions within functions) stay as they are. */
 static const char *readable(const char *name, char *buf, size_t size)
 {
 	const char *p = name, *last = NULL;
@@ -158,16 +199,21 @@ static const char *readable(const char *name, char *buf, size_t size)
 	nested = *p == 'N';
 	p += nested;
 	p += nested && *p == 'K'; /* const */
+	if (!strncmp(p, "St", 2) && size > 4) {
+		k = (size_t)snprintf(buf, size, "std");
+		p += 2;
+	}
 	do {
-		char *end;
-		unsigned long n = strtoul(p, &end, 10);
+		const char *end = name_end(p);
 
-		if (end == p || n == 0 || n > strlen(end) || k + n + 3 > size)
+		last = p + strspn(p, "0123456789");
+		last_n = (int)(end ? end - last : 0);
+		if (!end || k + (size_t)last_n + 3 > size)
 			return name;
-		k += (size_t)snprintf(buf + k, size - k, "%s%.*s", k ? "::" : "", (int)n, end);
-		p = end + n;
-		last = end;
-		last_n = (int)n;
+		k += (size_t)snprintf(buf + k, size - k, "%s%.*s", k ? "::" : "", last_n, last);
+		p = nested && *end == 'I' ? template_end(end) : end;
+		if (!p)
+			return name;
 	} while (nested && *p >= '0' && *p <= '9');
 	if (nested && (*p == 'C' || *p == 'D') && p[1] >= '0' && p[1] <= '3' && p[2] == 'E') {
 		if (k + (size_t)last_n + 4 > size)

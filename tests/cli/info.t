@@ -143,23 +143,24 @@ subtest 'polls' => sub {
 	cmp_ok(json_of($poll)->{polling_s}, '>', 0, 'in the JSON too');
 };
 
-# Functions of C++ by names that need no compiler of it.
-subtest 'constructors' => sub {
+# Functions of C++ by names that need no compiler of it; c++filt gives the same, with the arguments.
+subtest 'names of C++' => sub {
+	my %name = (_ZN6Solver4GridC1EPNS_3BoxE => 'Solver::Grid::Grid', _ZN6Solver4GridD2Ev => 'Solver::Grid::~Grid', _ZN6Solver4GridEv => 'Solver::Grid',
+		_ZN6Solver4sendISt6vectorI3BoxSaIS2_EEEEvRKT_ => 'Solver::send', _ZN6SolverIiLi3EE4stepEv => 'Solver::step',
+		_ZNSt5queueIN3Box4CellEED1Ev => 'std::queue::~queue', _ZSt4sortIPdEvT_S1_ => 'std::sort', _ZN4TreeIA3_dE4growEv => 'Tree::grow',
+		_ZN6Solver4callIXadL_Z1fvEEEEvv => '_ZN6Solver4callIXadL_Z1fvEEEEvv');
 	open my $f, '>', 'grid.c' or die "grid.c: $!\n";
 	print $f "#include <mpi.h>\n";
-	for my $name (qw(C1EPNS_3BoxE D2Ev Ev)) {
-		my $symbol = $name eq 'Ev' ? '_ZN6Solver4GridEv' : "_ZN6Solver4Grid$name";
-		print $f "__attribute__((noinline)) void f_$name(void) __asm__(\"$symbol\");\n",
-			"void f_$name(void) { MPI_Barrier(MPI_COMM_WORLD); __asm__ volatile(\"\"); }\n";
+	for my $symbol (sort keys %name) {
+		print $f "__attribute__((noinline)) void f$symbol(void) __asm__(\"$symbol\");\n",
+			"void f$symbol(void) { MPI_Barrier(MPI_COMM_WORLD); __asm__ volatile(\"\"); }\n";
 	}
-	print $f "int main(int c, char **v) { MPI_Init(&c, &v); f_C1EPNS_3BoxE(); f_D2Ev(); f_Ev(); MPI_Finalize(); return 0; }\n";
+	print $f 'int main(int c, char **v) { MPI_Init(&c, &v); ', map({ "f$_(); " } sort keys %name), "MPI_Finalize(); return 0; }\n";
 	close $f or die "grid.c: $!\n";
 	my $r = Testbed::run_command('mpicc', '-g', '-O1', '-o', 'grid', 'grid.c');
 	is($r->{rc}, 0, 'a program with such names') or return diag $r->{err};
 	my $text = screen('C.UTF-8', '--all', traced('grid.ptrace', 2, './grid'));
-	for my $name ('Solver::Grid::Grid', 'Solver::Grid::~Grid', 'Solver::Grid') {
-		like($text, qr/MPI_Barrier +\Q$name\E \(grid\.c:\d+\)$/m, $name);
-	}
+	like($text, qr/MPI_Barrier +\Q$_\E \(grid\.c:\d+\)$/m, $_) for values %name;
 };
 
 subtest 'check' => sub {
