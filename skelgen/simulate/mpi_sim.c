@@ -29,7 +29,7 @@ void skel_call_describe(const struct trace_defs *d, uint32_t sym, char *text, si
 /* All ranks wait: report the call of the first waiting rank and the number of waiting ranks. */
 static int fail_deadlock(struct sim *s)
 {
-	char text[256];
+	char text[256], others[48] = "";
 	uint32_t waiting = 0;
 	const struct sim_rank *first = NULL;
 
@@ -42,8 +42,10 @@ static int fail_deadlock(struct sim *s)
 		return 0;
 	s->report->node = first->leaf->id;
 	skel_call_describe(skel_defs(s->tree, first->rank), first->sym, text, sizeof text);
-	return err_set(s->err, "the skeleton would wait for ever: rank %u in %s (execution %llu), with %u more ranks",
-		       first->rank, text, (unsigned long long)first->occ, waiting - 1);
+	if (waiting > 1)
+		snprintf(others, sizeof others, ", and %u other rank%s", waiting - 1, waiting > 2 ? "s" : "");
+	return err_set(s->err, "the skeleton would wait for ever: rank %u in %s (execution %llu)%s", first->rank, text,
+		       (unsigned long long)first->occ, others);
 }
 
 static void count_left(struct sim *s)

@@ -137,7 +137,7 @@ static void test_synchronous_sends_meet(void **arg)
 		syn_call(s, r, "MPI_Recv", 2, SYN(.src = 1 - r, .count = 1));
 	}
 	syn_end(s);
-	refuse(s, "wait for ever", "MPI_Ssend");
+	refuse(s, "wait for ever: rank 0 in MPI_Ssend", "(execution 0), and 1 other rank");
 }
 
 static void test_collectives_differ(void **arg)
