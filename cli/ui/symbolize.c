@@ -267,7 +267,7 @@ const char *symbolizer_site(struct symbolizer *s, const struct trace_defs *d, co
 	return buf;
 }
 
-/* Function and line of the address; offset: what is told if neither is known. */
+/* Function and line of the address. Where neither is known, the offset is told. */
 static void name_find(const struct module *k, Dwarf_Addr at, uint64_t offset, char *buf, size_t size)
 {
 	Dwfl_Line *line = dwfl_module_getsrc(k->mod, at);

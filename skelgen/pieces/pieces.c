@@ -44,8 +44,8 @@ static int time_run(const struct trace *t, double *begin, double *end, struct er
 	return 0;
 }
 
-/* Moments between the window at an edge of the run and the next window. What is open at all cuts may be opened after the first
- * window, and closed before the last one. */
+/* Moments between the window at an edge of the run and the next window. Requests and epochs that are open at all cuts may be opened
+ * after the first window, and closed before the last one. */
 static uint32_t edge_lay(double from, double to, bool dense_first, uint64_t *moment)
 {
 	for (int i = 1; i <= EDGES; i++) {

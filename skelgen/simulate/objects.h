@@ -19,7 +19,7 @@ struct sim_objects {
 /* MPI_COMM_WORLD and MPI_COMM_SELF exist. Returns 0, or -1 without memory. */
 int sim_objects_open(struct sim_objects *o, const struct trace_defs *d);
 void sim_objects_close(struct sim_objects *o);
-/* Follow a call. Returns NULL, or what is wrong: the call uses an object that does not exist, or makes one that does. */
+/* Follow a call. Returns NULL, or the fault: its object does not exist, or its new object exists already. */
 const char *sim_objects_call(struct sim_objects *o, const struct trace_defs *d, uint32_t sym);
 /* Has a call made this communicator? */
 bool sim_objects_has_comm(const struct sim_objects *o, int64_t local);

@@ -60,10 +60,12 @@ void sim_rank_close(struct sim_rank *r);
  * contradiction in s->err. */
 int64_t sim_rank_run(struct sim *s, struct sim_rank *r, uint32_t quantum);
 
-/* Internal to simulate/. sim_pend: the call waits for this request (NET_NONE: the request failed). sim_fail_here: name
- * the call that failed. sim_odd: an oddity refuses a cut. In the whole program it is only counted. */
+/* Internal to simulate/. */
+/* The call waits for this request. NET_NONE: the request failed. */
 int sim_pend(struct sim *s, struct sim_rank *r, uint32_t request);
+/* Name the call that failed. */
 int sim_fail_here(struct sim *s, const struct sim_rank *r);
+/* An oddity refuses a cut. In the whole program it is only counted. */
 int sim_odd(struct sim *s, const struct sim_rank *r, const char *what);
 
 #endif

@@ -57,12 +57,12 @@ sub molecular_dynamics {
 	return @program;
 }
 
-# The same system of 1,000 equations, once or more often.
+# The same system of 1,600 equations, once or more often.
 sub solve_again {
 	my ($times, @program) = @_;
 	my $text = slurp('hpccinf.txt');
 	$text =~ s/^\d+(\s+# of problems sizes)/$times$1/m;
-	$text =~ s/^[\d ]+?(\s+Ns)$/join(' ', (1000) x $times) . $1/me;
+	$text =~ s/^[\d ]+?(\s+Ns)$/join(' ', (1600) x $times) . $1/me;
 	spill('hpccinf.txt', $text);
 	return @program;
 }

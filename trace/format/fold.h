@@ -31,7 +31,7 @@ void fold_push(struct fold *f, uint32_t sym);
 uint64_t fold_length(const struct fold *f); /* symbols pushed */
 uint64_t fold_hash(const struct fold *f);   /* trace_hash_step over the symbols */
 uint64_t fold_items(const struct fold *f);  /* items held: the size of the folded form */
-/* Memory in bytes, with what it takes to write the folded form and to compress it. */
+/* Memory in bytes, with that for writing and compressing the folded form. */
 uint64_t fold_bytes(const struct fold *f);
 int fold_failed(const struct fold *f);
 /* Write the folded form. The fold can still be appended to. */
@@ -47,7 +47,7 @@ struct folded_mark {
 struct folded {
 	uint8_t *coded; /* the items of body 0, 1, ..., then those of the top sequence */
 	uint64_t n_coded, n_item;
-	uint64_t *body; /* by body: its first byte, and at n_body: that of the top sequence */
+	uint64_t *body; /* first byte of each body, then of the top sequence */
 	uint32_t n_body;
 	uint64_t length, hash;
 	uint64_t *body_length;    /* symbols in one pass through each body */
