@@ -9,7 +9,7 @@
 #include "common/array.h"
 #include "trace/functions.h"
 
-#define LEAST_SHARE 0.001
+#define LEAST_SHARE 1e-6 /* the least part of a gap of two days and more exceeds GAP_LONG_NS */
 #define BISECTIONS  30
 #define MATTERS_NS  1e6 /* per execution: a meeting of all ranks takes microseconds */
 

@@ -13,6 +13,9 @@
 #include "skelgen/tree/tree.h"
 
 #define GAP_LONG_NS 200e6 /* least part of a gap that runs; shorter gaps run whole. Two periods of a processor quota */
+/* Where many gaps are long, parts of GAP_LONG_NS may exceed the budget. Then the least part is halved, down to this one. Whether
+ * a quota stops it is chance. */
+#define GAP_SHORT_NS 25e6
 /* The same if most of the time is unsuccessful tests that are work (trace/cpu_time/poll_work.h). Such programs have
  * thousands of similar gaps of some milliseconds. Their loops cannot be cut, because the ranks may iterate a different
  * number of times. Much shorter pieces would leave the processor idle between them, in waits of a tenth of a millisecond.

@@ -11,6 +11,7 @@
 
 #define BISECTIONS 50
 #define FAR_AWAY   1.5   /* from the budget: then fewer iterations will do */
+#define WITHIN     1.2   /* of the budget a skeleton is planned for, where gaps can be shortened */
 #define NEGLIGIBLE 0.005 /* of the budget: a loop that takes less is left whole */
 #define ROOM       1.1   /* times the least time possible: budget if the given one cannot be met and unevenness() > UNEVEN */
 #define UNEVEN     1.5
@@ -245,6 +246,10 @@ static double plan_within(struct planner *p)
 	p->plan->gap_least_ns = GAP_LONG_NS;
 	if (left > FAR_AWAY * p->budget_ns)
 		left -= gap_share_choose(p->tree, p->times, whole - p->budget_ns, p->plan);
+	while (left > WITHIN * p->budget_ns && p->plan->gap_least_ns > GAP_SHORT_NS) {
+		p->plan->gap_least_ns /= 2;
+		left = whole - gap_share_choose(p->tree, p->times, whole - p->budget_ns, p->plan);
+	}
 	if (left > FAR_AWAY * p->budget_ns && p->times->polled_ns > GAP_POLLED * left) {
 		p->plan->gap_least_ns = GAP_POLLED_NS;
 		left = whole - gap_share_choose(p->tree, p->times, whole - p->budget_ns, p->plan);

@@ -11,6 +11,7 @@
 
 #include "skelgen/simulate/mpi_sim.h"
 #include "skelgen/pipeline.h"
+#include "skelgen/plan/gap_sampling.h"
 #include "skelgen/plan/plan.h"
 #include "skelgen/plan/plan_walk.h"
 #include "skelgen/timing/times.h"
@@ -325,10 +326,14 @@ static void test_share_of_long_gaps(void **arg)
 	assert_true(fabs(f.plan.predicted_s - 1) < 0.01);
 	assert_int_equal(f.plan.n_cut, 0);
 	tear_down(&f);
-	/* Three hours in a tenth of a second: a thousandth is the least. */
+	/* Three hours in a tenth of a second: 25 ms of each. */
 	set_up(&f, long_gaps(3, 3600000000000), (struct skel_budget){.seconds = 0.1});
-	assert_true(f.plan.gap_share == 0.001);
-	assert_true(fabs(f.plan.predicted_s - 10.8) < 0.1);
+	assert_true(f.plan.gap_least_ns == GAP_SHORT_NS);
+	assert_true(fabs(f.plan.predicted_s - 0.1) < 0.02);
+	tear_down(&f);
+	/* As many iterations as a loop must make, with longer gaps than the budget has time for. */
+	set_up(&f, long_gaps(32, 3000000000), (struct skel_budget){.seconds = 0.5});
+	assert_true(f.plan.gap_least_ns < GAP_LONG_NS && f.plan.predicted_s < 1.2 * 0.5);
 	tear_down(&f);
 	/* Loops are cut first, and what their iterations leave too much the gaps give. */
 	set_up(&f, long_gaps(1000, 1000000000), (struct skel_budget){.seconds = 7});
@@ -340,7 +345,7 @@ static void test_share_of_long_gaps(void **arg)
 	set_up(&f, long_gaps(1, 10000000000), (struct skel_budget){.seconds = 11});
 	assert_false(skel_plan_shares_gaps(&f.plan));
 	tear_down(&f);
-	set_up(&f, long_gaps(10, 100000000), (struct skel_budget){.seconds = 0.1});
+	set_up(&f, long_gaps(10, 20000000), (struct skel_budget){.seconds = 0.02});
 	assert_false(skel_plan_shares_gaps(&f.plan));
 	tear_down(&f);
 }
