@@ -107,6 +107,9 @@ ok(-d $part, 'there are traces of the user');
 symlink '/etc/hostname', "$part/link" or die $!;
 is($testbed->run('precedent', 'forget', '--user', $testbed->user)->{rc}, 1, 'a user may not erase anybody');
 ok(-d $part, '... and nothing is gone');
+# A job that has not ended is known again at once, by its comment.
+$testbed->run({as => 'root'}, 'scancel', '-u', $testbed->user);
+wait_until(120, sub { $testbed->run('precedent', 'jobs')->{out} !~ /pending|running/ });
 my $forgotten = $testbed->run({as => 'root'}, 'precedent', 'forget', '--user', $testbed->user);
 is($forgotten->{rc}, 0, 'root may') or diag $forgotten->{err};
 like($forgotten->{out}, qr/^\S+: forgotten, [1-9]\d* records and [1-9]\d* files$/, '... and is told how much went');
