@@ -34,10 +34,15 @@ void rec_lock(void)
 {
 	while (__atomic_exchange_n(&lock_word, 1, __ATOMIC_ACQUIRE))
 		sched_yield();
+	rec_self.holds_lock = true;
 }
 
 void rec_unlock(void)
 {
+	/* rec.locking may have been set since this thread passed the place where it would have locked. */
+	if (!rec_self.holds_lock)
+		return;
+	rec_self.holds_lock = false;
 	__atomic_store_n(&lock_word, 0, __ATOMIC_RELEASE);
 }
 
@@ -45,6 +50,7 @@ void rec_threads_meet(void)
 {
 	rec.locking = true;
 	rec.pages.spill.header->thread_level = THREADS;
+	spill_start(&rec.pages.spill); /* the header's hash covers the level */
 }
 
 static pthread_key_t at_thread_end;

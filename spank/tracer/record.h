@@ -46,6 +46,7 @@
 /* Small: a library that is loaded late gets little static TLS (initial-exec). */
 struct rec_thread {
 	int depth;                     /* > 0: inside an MPI call */
+	bool holds_lock;
 	uintptr_t outer_cfa;           /* CFA of that call */
 	uintptr_t nested_ra, nested_cfa; /* a call that is known to come from inside another one */
 	int64_t *v;                    /* parameters of the current call */
@@ -266,7 +267,8 @@ static inline void rec_poll(struct rec_call *c)
 		rec_poll_timed(c);
 	} else {
 		rec_polls.n++;
-		rec_polls.max = c->polls_max;
+		if (!rec.locking)
+			rec_polls.max = c->polls_max;
 	}
 	if (rec.locking)
 		rec_unlock();
