@@ -79,13 +79,10 @@ static uint64_t wanted_hz(void)
 {
 	const char *s = getenv("PRECEDENT_TRACE_SAMPLE");
 	char *end;
-	unsigned long v;
+	unsigned long v = s ? strtoul(s, &end, 10) : 0;
 
-	sampling.is_default = !s || !*s;
+	sampling.is_default = !s || end == s || *end;
 	if (sampling.is_default)
-		return HZ_DEFAULT;
-	v = strtoul(s, &end, 10);
-	if (end == s || *end)
 		return HZ_DEFAULT;
 	return v < HZ_MAX ? v : HZ_MAX;
 }

@@ -46,11 +46,11 @@ static const struct {
 /*
  * An event stops and starts with its thread. On a virtual machine that takes up to 17 us, most of it if the event's timer
  * is the next one of the processor. Four ranks that took turns on two processors ran 38 % longer with 256 samples per
- * second, and 5 % longer with 16 and one ring. So a thread that takes turns often has that, once it has a few samples.
+ * second, and 5 % longer with 16 and one ring. So all threads have that if thread 0 takes turns often.
  * The default rate alone is lowered. In a gap of more than 51 s no sample is taken then, since the ring is full.
  */
 #define TURNS_MOST  1000.0 /* per second of processor time; a machine's own services take some hundreds */
-#define TURNS_AFTER 64     /* samples; they tell a share of a tenth by 0.04 */
+#define TURNS_AFTER 250000000u /* ns of its processor time: 64 samples, which tell a share of a tenth by 0.04 */
 #define TURNS_HZ    16
 
 /* least share of thread 0's time for unknown threads, since clocks are read one after the other */
@@ -382,9 +382,11 @@ static uint64_t turns_taken(void)
 /* Does thread 0 take turns so often that it is sampled less from now on? */
 static bool takes_turns(void)
 {
-	if (turns.often || !sampling.is_default || sampling.n < TURNS_AFTER || syscall(SYS_gettid) != sample_thread_id(0))
+	uint64_t cpu_ns = cpu_seen_ns[0] - turns.begun_cpu_ns;
+
+	if (turns.often || !sampling.is_default || cpu_ns < TURNS_AFTER || syscall(SYS_gettid) != sample_thread_id(0))
 		return false;
-	turns.often = (double)(turns_taken() - turns.begun) > TURNS_MOST * (double)(cpu_seen_ns[0] - turns.begun_cpu_ns) * 1e-9;
+	turns.often = (double)(turns_taken() - turns.begun) > TURNS_MOST * (double)cpu_ns * 1e-9;
 	if (turns.often && sampling.period_ns < 1000000000 / TURNS_HZ)
 		sampling.period_ns = 1000000000 / TURNS_HZ;
 	return turns.often;

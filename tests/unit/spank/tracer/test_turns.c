@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A thread that leaves its processor often is sampled less, once it has run for long enough to tell. Samples of other threads
+ * are no reason. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "spank/tracer/sample.h"
+#include "spank/tracer/sample_impl.h"
+#include "tests/unit/play.h"
+#include "tests/unit/skip.h"
+
+#define OTHERS    4
+#define SAMPLES   100             /* more than the 64 after which a thread is judged */
+#define PERIOD_NS (1000000000 / 256)
+#define LESS_NS   (1000000000 / 16)
+
+static struct play p;
+static bool stop, has_ring;
+
+static void *compute(void *arg)
+{
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		;
+	return arg;
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/*
+ * The samples' period after a run in which this thread takes turns. It computes for work_ns between two turns, cpu_ns in
+ * all. Without work the run ends when there are enough samples of other threads.
+ */
+static uint64_t period_after(uint64_t cpu_ns, uint64_t work_ns, const char *asked)
+{
+	const struct timespec nap = {.tv_nsec = work_ns ? 20000 : 1000000};
+	uint64_t begun, period;
+	struct errbuf err;
+
+	if (asked)
+		setenv("PRECEDENT_TRACE_SAMPLE", asked, 1);
+	else
+		unsetenv("PRECEDENT_TRACE_SAMPLE");
+	assert_int_equal(play_begin(&p, PLAY_LOOP, NULL, NULL, 0, 1, 0, 0, &err), 0);
+	sample_begin(0, 1);
+	has_ring = !strcmp(sample_source(), "ring");
+	begun = own_cpu_ns();
+	for (int i = 0; has_ring && i < 20000 && own_cpu_ns() < begun + cpu_ns && (work_ns || sampling.n < SAMPLES); i++) {
+		for (uint64_t from = own_cpu_ns(); own_cpu_ns() < from + work_ns;)
+			for (volatile int k = 0; k < 5000; k++) /* outside the kernel, where samples are taken */
+				;
+		play_one(&p);
+		nanosleep(&nap, NULL);
+	}
+	period = sampling.period_ns;
+	sample_end();
+	sample_free();
+	rec_close();
+	return period;
+}
+
+static void test_alone(void **state)
+{
+	(void)state;
+	period_after(0, 0, NULL);
+	if (!has_ring)
+		SKIP("the kernel takes no samples here");
+	assert_int_equal(period_after(400000000, 300000, NULL), LESS_NS);
+	assert_int_equal(period_after(400000000, 300000, "256"), PERIOD_NS);
+	/* No number: the default rate, which may be lowered. */
+	assert_int_equal(period_after(400000000, 300000, "often"), LESS_NS);
+}
+
+static void test_among_others(void **state)
+{
+	pthread_t other[OTHERS];
+	uint64_t period;
+
+	(void)state;
+	for (int i = 0; i < OTHERS; i++)
+		assert_int_equal(pthread_create(&other[i], NULL, compute, NULL), 0);
+	period = period_after(200000000, 0, NULL);
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	for (int i = 0; i < OTHERS; i++)
+		assert_int_equal(pthread_join(other[i], NULL), 0);
+	if (!has_ring)
+		SKIP("the kernel takes no samples here");
+	assert_int_equal(period, PERIOD_NS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_among_others),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
