@@ -15,6 +15,7 @@
 #define SPARE_VALUES  64u
 #define STRUCTURE_MIN (512ull << 20) /* limit for signatures and structure, or eight times the limit of times */
 #define STRUCTURE_MOST (2ull * TRACE_PAGE_RAW_MAX) /* of a fold: its encoded form has less than half of these bytes */
+#define SIGNATURE_KNOWN 40ull /* bytes: in the hash table, which is at most half full, in after.next and in the histograms */
 #define SAMPLE_MASK   63u    /* the recorder's own cost is measured at every 64th event */
 
 /* Used before and after there is a window in the spill file. */
@@ -142,7 +143,7 @@ void rec_stop(const char *why)
 /* Calls that never repeat would fill the memory, so recording stops; earlier calls are kept. */
 static bool structure_too_large(void)
 {
-	uint64_t bytes = rec.sigs.n_pool * sizeof(*rec.sigs.pool) + rec.sigs.n * (sizeof(*rec.sigs.sig) + 16ull);
+	uint64_t bytes = rec.sigs.n_pool * sizeof(*rec.sigs.pool) + rec.sigs.n * (sizeof(*rec.sigs.sig) + SIGNATURE_KNOWN);
 	uint64_t structure = fold_bytes(rec.fold);
 
 	return bytes + structure > rec.structure_max || structure > STRUCTURE_MOST;

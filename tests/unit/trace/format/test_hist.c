@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/play.h"
+#include "tests/unit/skip.h"
 #include "trace/format/levels.h"
 #include "trace/functions.h"
 #include "trace/read/hist_read.h"
@@ -352,6 +353,41 @@ static void test_structure_too_large(void **state)
 	unlink(path);
 }
 
+/* Bytes of memory of this process. */
+static size_t resident_bytes(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	unsigned long pages = 0;
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%*u %lu", &pages), 1);
+	fclose(f);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Signatures that never repeat take no more memory than their limit says. */
+static void test_structure_is_bounded(void **state)
+{
+	const size_t limit = 64 << 20, other = 8 << 20; /* other: times and the window of the spill file */
+	size_t before = resident_bytes(), after;
+	struct errbuf err;
+	struct play p;
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	SKIP("the address sanitizer takes memory of its own");
+#endif
+	if (is_emulated())
+		SKIP("the emulator's memory is measured");
+	assert_int_equal(play_begin(&p, PLAY_CHAOS, NULL, "run", 0, 1, 1 << 20, limit, &err), 0);
+	while (p.i < 10000000 && play_one(&p))
+		;
+	after = resident_bytes();
+	assert_string_equal(rec.ended, "structure too large");
+	rec_close();
+	assert_in_range(after - before, limit / 2, limit + other);
+}
+
 /* Calls in any order take a few bytes each, not as many as in the stack of the fold. The heap is the oracle. */
 static void test_structure_is_small(void **state)
 {
@@ -390,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_capped),
 		cmocka_unit_test(test_not_capped),
 		cmocka_unit_test(test_structure_too_large),
+		cmocka_unit_test(test_structure_is_bounded),
 		cmocka_unit_test(test_structure_is_small),
 	};
 
