@@ -40,7 +40,7 @@ struct emit {
 	int64_t max_slot;    /* of requests */
 	int64_t bsend_bytes; /* longest buffered send */
 	int64_t rma_bytes;   /* longest access to a window */
-	int64_t sent_bytes;  /* longest message from rank to rank; 0: not known yet */
+	int64_t sent_bytes;  /* longest message of all ranks; 0: not known yet */
 	const char *mpi4;    /* a function that MPI has from version 4 on, or NULL */
 	uint8_t *wait_kind;  /* by leaf_id: kinds of requests that its waits complete, WAIT_*; NULL: no request is of a file */
 	double io_ns;        /* of calls on files, mean over ranks */

@@ -176,14 +176,19 @@ static int64_t bytes_sent(const struct trace_defs *d, uint32_t sym)
 	return bytes;
 }
 
+/* At least 1. */
 static int64_t longest_sent(struct emit *e)
 {
+	int64_t longest = 1;
+
 	for (uint32_t r = 0; e->sent_bytes == 0 && r < e->tree->n_ranks; r++) {
 		const struct trace_defs *d = skel_defs(e->tree, r);
 
 		for (uint32_t i = 0; i < d->sigs.n; i++)
-			e->sent_bytes = bytes_sent(d, i) > e->sent_bytes ? bytes_sent(d, i) : e->sent_bytes;
+			longest = bytes_sent(d, i) > longest ? bytes_sent(d, i) : longest;
 	}
+	if (e->sent_bytes == 0)
+		e->sent_bytes = longest;
 	return e->sent_bytes;
 }
 

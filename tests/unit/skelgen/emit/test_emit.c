@@ -440,6 +440,27 @@ static void test_persistent_collective(void **arg)
 	free(c);
 }
 
+/* The longest message decides how much of a receive's room is used, whichever rank sends it. */
+static void test_room_that_is_used(void **arg)
+{
+	(void)arg;
+	for (int64_t sender = 0; sender < 2; sender++) {
+		struct syn *s = syn_create(2);
+		char *c;
+
+		syn_begin(s);
+		for (int64_t r = 0; r < 2; r++) {
+			syn_call(s, (uint32_t)r, "MPI_Send", 1, SYN(.dst = 1 - r, .count = r == sender ? 5000 : 1));
+			syn_call(s, (uint32_t)r, "MPI_Recv", 2, SYN(.src = 1 - r, .count = 1 << 20));
+		}
+		syn_end(s);
+		c = emitted(s);
+		has(c, "skel_buf_part(1, 1048576, MPI_DOUBLE, 5000)");
+		free(c);
+		entries(dir, true);
+	}
+}
+
 /* Rare long gaps hit either rank. Gaps at their place hold them. Spikes in calls are added. */
 static void test_report_of_spikes(void **arg)
 {
@@ -477,6 +498,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_communicators, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_windows_and_files, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_persistent_collective, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_room_that_is_used, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_report, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_failure_leaves_nothing, make_dir, remove_dir),
 		cmocka_unit_test(test_data_layout),
