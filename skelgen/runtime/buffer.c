@@ -192,7 +192,7 @@ static char *slot_memory(int slot, size_t need, size_t used)
 		blocking_grow(s, need);
 	else if (s->at == NULL || need > s->size)
 		request_grow(s, need);
-	used = used == need ? s->size : used;
+	used = rounded(used, PAGE) < s->size ? rounded(used, PAGE) : s->size;
 	if (used > s->written) {
 		memory_write(s->at + s->written, used - s->written);
 		s->written = used;
