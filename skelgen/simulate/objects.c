@@ -47,10 +47,11 @@ static bool frees(uint32_t kind, const char *name)
 	return false;
 }
 
-/* NULL: the call has no such parameter. */
-static uint8_t *state_of(struct sim_objects *o, const struct trace_defs *d, uint32_t sym, uint32_t kind, bool makes)
+/* param: kind of the parameter. NULL: the call has no such one. */
+static uint8_t *state_of(struct sim_objects *o, const struct trace_defs *d, uint32_t sym, uint32_t kind, uint8_t param,
+			 uint32_t nth)
 {
-	int64_t local = call_scalar(d, sym, makes ? kinds[kind].make : kinds[kind].use, 0, TRACE_NULL);
+	int64_t local = call_scalar(d, sym, param, nth, TRACE_NULL);
 
 	return local >= 0 && local < count(d, kind) ? &o->state[kind][local] : NULL;
 }
@@ -60,9 +61,11 @@ const char *sim_objects_call(struct sim_objects *o, const struct trace_defs *d, 
 	const char *wrong = NULL;
 
 	for (uint32_t k = 0; k < SIM_OBJECT_KINDS; k++) {
-		uint8_t *used = state_of(o, d, sym, k, false), *made = state_of(o, d, sym, k, true);
+		uint8_t *used = state_of(o, d, sym, k, kinds[k].use, 0);
+		uint8_t *made = state_of(o, d, sym, k, kinds[k].make, 0);
+		const uint8_t *peer = used != NULL ? state_of(o, d, sym, k, kinds[k].use, 1) : NULL; /* if it joins two */
 
-		if (used != NULL && *used != SIM_EXISTS)
+		if ((used != NULL && *used != SIM_EXISTS) || (peer != NULL && *peer != SIM_EXISTS))
 			wrong = kinds[k].missing;
 		if (made != NULL && *made == SIM_EXISTS)
 			wrong = kinds[k].exists;

@@ -12,6 +12,7 @@
 
 #include "skelgen/pipeline.h"
 #include "skelgen/plan/plan_walk.h"
+#include "skelgen/simulate/objects.h"
 #include "skelgen/simulate/plan_matched.h"
 #include "skelgen/timing/times.h"
 #include "skelgen/tree/callinfo.h"
@@ -193,9 +194,36 @@ static void test_objects_in_turn(void **arg)
 				fail_msg("%s, run %u", kinds[i].make, (unsigned)run);
 }
 
+/* Both communicators that MPI_Intercomm_create joins must exist. */
+static void test_both_communicators_exist(void **arg)
+{
+	struct trace_defs d = {.n_comm = 4};
+	const int64_t made = 2, local_made[] = {2, 0, 0, 1, 7, 3}, peer_made[] = {0, 0, 2, 1, 7, 3};
+	uint32_t frees = sigtable_intern(&d.sigs, FN_MPI_Comm_free, 0, &made, 1);
+
+	(void)arg;
+	for (int peer = 0; peer < 2; peer++) {
+		uint32_t joins = sigtable_intern(&d.sigs, FN_MPI_Intercomm_create, 0, peer ? peer_made : local_made, 6);
+		struct sim_objects o;
+
+		assert_int_equal(sim_objects_open(&o, &d), 0);
+		o.state[0][made] = SIM_EXISTS;
+		assert_null(sim_objects_call(&o, &d, joins));
+		o.state[0][3] = SIM_FREED;
+		assert_null(sim_objects_call(&o, &d, frees));
+		assert_non_null(sim_objects_call(&o, &d, joins));
+		sim_objects_close(&o);
+	}
+	sigtable_free(&d.sigs);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_other_loop_is_cut), cmocka_unit_test(test_objects_in_turn)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_other_loop_is_cut),
+		cmocka_unit_test(test_objects_in_turn),
+		cmocka_unit_test(test_both_communicators_exist),
+	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
