@@ -525,12 +525,29 @@ static bool is_open_mpi(const struct trace *t)
 	return mpi && !strncmp(mpi, "Open MPI", strlen("Open MPI"));
 }
 
+/* Did a rank call MPI_Abort? Its last call tells. */
+static bool program_aborted(const struct trace *t)
+{
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++) {
+		const struct trace_rank *k = trace_get_rank(t, r);
+		struct folded_iter it;
+		uint32_t sym;
+
+		if (!k->present || k->events.length == 0)
+			continue;
+		folded_seek(&it, &k->events, k->events.length - 1);
+		if (folded_next(&it, &sym) && k->defs.sigs.sig[sym].fn == FN_MPI_Abort)
+			return true;
+	}
+	return false;
+}
+
 /* Open MPI's launcher has exit status 1 if a signal ends it: it ends the ranks then. A rank's exit status may be 1 as well. */
 static bool may_be_launchers(const struct trace *t, uint32_t rank)
 {
 	const char *ended = trace_get_rank(t, rank)->defs.proc.ended;
 
-	return ended && !strcmp(ended, "exit code 1") && is_open_mpi(t);
+	return ended && !strcmp(ended, "exit code 1") && is_open_mpi(t) && !program_aborted(t);
 }
 
 /* The host of a rank, if another rank of the run is on another host; else NULL. */

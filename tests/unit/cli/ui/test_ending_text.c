@@ -77,10 +77,37 @@ static void test_status_of_launcher(void **state)
 	expect_of("exit code 3", "Open MPI v4.1.4", "node1", ENDING_DIED, WAS);
 }
 
+/* A rank that calls MPI_Abort ends the run: no signal for the launcher did. */
+static void test_abort_is_no_signal(void **state)
+{
+	(void)state;
+	for (uint32_t aborts = 0; aborts < 4; aborts++) {
+		struct syn *s = syn_create(3);
+		struct trace *t;
+
+		s->job = "mpi=Open MPI v4.1.4\nfirst_ended=1\nends_within=0.012\n";
+		syn_begin(s);
+		for (uint32_t r = 0; r < 3; r++) {
+			s->rank[r].defs.proc.finalized = 0;
+			free(s->rank[r].defs.proc.ended);
+			s->rank[r].defs.proc.ended = strdup("exit code 1");
+			syn_call(s, r, r == aborts ? "MPI_Abort" : "MPI_Barrier", 1, SYN(.integer = 1));
+		}
+		t = syn_open_partial(s);
+		assert_int_equal(ending_ends(t).perhaps, aborts == 3);
+		trace_close(t);
+		syn_destroy(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_node), cmocka_unit_test(test_two_nodes), cmocka_unit_test(test_status_of_launcher)};
+		cmocka_unit_test(test_one_node),
+		cmocka_unit_test(test_two_nodes),
+		cmocka_unit_test(test_status_of_launcher),
+		cmocka_unit_test(test_abort_is_no_signal),
+	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
