@@ -100,7 +100,7 @@ static const struct {
 	{"MPI_Win_lock", 1, 'l'},     {"MPI_Win_unlock", -1, 'l'},     {"MPI_Win_lock_all", 1, 'a'},
 	{"MPI_Win_unlock_all", -1, 'a'}, {"MPI_Win_start", 1, 's'},    {"MPI_Win_complete", -1, 's'},
 	{"MPI_Win_post", 1, 'p'},     {"MPI_Win_wait", -1, 'p'},       {"MPI_Win_test", -1, 'p'},
-	{"MPI_Win_fence", 0, 'f'},
+	{"MPI_Win_fence", 0, 'f'},    {"MPI_Win_free", -1, 'f'},
 };
 
 static void epoch_of(const struct trace_defs *d, uint32_t sym, struct call_role *r)
@@ -352,6 +352,11 @@ struct persistents {
 	uint32_t cap;
 };
 
+/* Of a window's number: the epoch that is open since a fence, or 0, and how many windows of this number were freed. */
+struct fence {
+	uint64_t epoch, open, freed;
+};
+
 struct walk {
 	const struct call_roles *roles;
 	const struct walk_listener *l;
@@ -360,7 +365,9 @@ struct walk {
 	uint64_t open;   /* epochs */
 	struct open_requests requests; /* sends and receives, if a cut may have them open */
 	struct persistents persistent;
-	struct hash_table fences; /* open ones, by hash */
+	struct fence *fence;
+	uint32_t n_fence, cap_fence;
+	struct hash_table fences; /* by epoch */
 	struct probed probed;
 	bool no_memory;
 };
@@ -405,15 +412,32 @@ static void slot_close(struct walk *w, int64_t slot, uint64_t event)
 	*at = NOT_OPEN;
 }
 
-/* Is the fence's epoch open already? It is noted as open. */
-static bool fence_again(struct walk *w, uint64_t epoch)
+static struct fence *fence_at(struct walk *w, uint64_t epoch)
 {
 	uint32_t at, i;
 
 	HASH_TABLE_FOR_EACH(&w->fences, epoch, at, i)
-		return true;
-	w->no_memory |= hash_table_add(&w->fences, epoch, 0) != 0;
-	return false;
+		if (w->fence[i].epoch == epoch)
+			return &w->fence[i];
+	if (ARRAY_ROOM(w->fence, w->cap_fence, w->n_fence + 1) != 0 || hash_table_add(&w->fences, epoch, w->n_fence) != 0) {
+		w->no_memory = true;
+		return NULL;
+	}
+	w->fence[w->n_fence] = (struct fence){.epoch = epoch};
+	return &w->fence[w->n_fence++];
+}
+
+/* A window's first fence opens an epoch, and MPI_Win_free closes it. The next window of this number has another one. */
+static void fence_step(struct walk *w, const struct call_role *r)
+{
+	struct fence *f = fence_at(w, r->epoch);
+
+	if (f == NULL || (r->opens == 0 && f->open != 0))
+		return;
+	w->open -= f->open;
+	f->freed += r->opens < 0;
+	f->open = r->opens < 0 ? 0 : mix(f->epoch, f->freed) | 1;
+	w->open += f->open;
 }
 
 static void persistent_make(struct walk *w, uint32_t sym, const struct call_role *r)
@@ -480,7 +504,9 @@ static void step(struct walk *w, uint64_t event, uint32_t sym)
 		w->l->collective(w->l->arg, event, r, w->count[r->counter]++);
 	if (r->exposure != 0 && w->l->exposure != NULL)
 		w->l->exposure(w->l->arg, event, r->exposure);
-	if (r->epoch != 0 && (r->opens != 0 || !fence_again(w, r->epoch)))
+	if (r->epoch != 0 && (r->opens == 0 || r->object == ROLE_WIN))
+		fence_step(w, r);
+	else if (r->epoch != 0)
 		w->open += r->opens < 0 ? -r->epoch : r->epoch;
 }
 
@@ -503,6 +529,7 @@ int rank_walk(const struct trace_rank *rank, const struct call_roles *roles, con
 	free(w.persistent.of);
 	open_requests_free(&w.requests);
 	probed_free(&w.probed);
+	free(w.fence);
 	hash_table_free(&w.fences);
 	return w.no_memory ? err_set(err, "no memory to follow the calls of a rank") : 0;
 }

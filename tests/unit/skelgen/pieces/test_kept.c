@@ -12,6 +12,8 @@
 #include <cmocka.h>
 
 #include "skelgen/pieces/pieces.h"
+#include "skelgen/tree/callinfo.h"
+#include "trace/functions.h"
 #include "tests/unit/synthetic.h"
 
 enum {
@@ -170,10 +172,97 @@ static void test_teams(void **arg)
 	assert_true(kept > 0 && left_out > 0);
 }
 
+/* Windows are made and freed all the time. Accesses follow a fence. */
+static struct syn *remade(uint32_t steps)
+{
+	struct syn *s = syn_create(2);
+
+	for (uint32_t r = 0; r < 2; r++)
+		for (uint32_t i = 0; i < 3; i++)
+			syn_win(s, r, 0, 64);
+	syn_begin(s);
+	for (uint32_t r = 0; r < 2; r++) {
+		uint64_t seed = 5;
+		uint32_t win = 0;
+
+		syn_call(s, r, "MPI_Win_create", 10, SYN(.win = 0));
+		for (uint32_t k = 0; k < steps; k++) {
+			for (uint64_t n = 1 + syn_random(&seed) % 4; n > 0; n--)
+				syn_call(s, r, "MPI_Barrier", 11, SYN(.gap_ns = 20000));
+			syn_call(s, r, "MPI_Win_fence", 12, SYN(.win = win));
+			syn_call(s, r, "MPI_Put", 13, SYN(.win = win, .dst = 1 - r, .count = 1, .gap_ns = 9000));
+			syn_call(s, r, "MPI_Win_fence", 14, SYN(.win = win));
+			if (syn_random(&seed) % 64 != 0)
+				continue;
+			syn_call(s, r, "MPI_Win_create", 15, SYN(.win = (win + 1) % 3));
+			syn_call(s, r, "MPI_Win_free", 16, SYN(.win = win));
+			win = (win + 1) % 3;
+		}
+		syn_call(s, r, "MPI_Win_free", 17, SYN(.win = win));
+	}
+	syn_end(s);
+	return s;
+}
+
+/* Calls of the excerpt that MPI refuses: accesses before any fence, and windows that are freed with accesses under way. */
+static uint32_t wrong_accesses(const struct trace *t, uint32_t rank)
+{
+	const struct trace_rank *k = trace_get_rank(t, rank);
+	bool fenced[3] = {false}, accessed[3] = {false};
+	struct folded_iter it;
+	uint32_t sym, wrong = 0;
+
+	folded_begin(&it, &k->events);
+	while (folded_next(&it, &sym)) {
+		const char *name = trace_fn[k->defs.sigs.sig[sym].fn].name;
+		int64_t win = call_scalar(&k->defs, sym, TK_WIN, 0, -1);
+
+		if (strcmp(name, "MPI_Win_fence") == 0) {
+			fenced[win] = true;
+			accessed[win] = false;
+		} else if (strcmp(name, "MPI_Put") == 0) {
+			wrong += !fenced[win];
+			accessed[win] = true;
+		} else if (strcmp(name, "MPI_Win_free") == 0) {
+			wrong += accessed[win];
+			fenced[win] = accessed[win] = false;
+		}
+	}
+	return wrong;
+}
+
+static void test_windows_are_remade(void **arg)
+{
+	const double share[] = {0.01, 0.03, 0.1};
+	struct syn *s = remade(6000);
+	struct trace *t = syn_open(s), *excerpt;
+	struct errbuf err;
+
+	(void)arg;
+	for (int i = 0; i < 3; i++) {
+		double seconds = share[i] * (double)trace_get_rank(t, 0)->wall_ns * 1e-9;
+		struct survey v;
+		struct pieces p;
+
+		if (survey_make(t, seconds, &v, &err) != 0)
+			continue;
+		assert_int_equal(pieces_choose(&v, seconds, 100000, &p, &err), 0);
+		assert_int_equal(pieces_excerpt(&v, &p, &excerpt, &err), 0);
+		for (uint32_t r = 0; r < 2; r++)
+			assert_int_equal(wrong_accesses(excerpt, r), 0);
+		trace_close(excerpt);
+		pieces_free(&p);
+		survey_free(&v);
+	}
+	trace_close(t);
+	syn_destroy(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_teams),
+		cmocka_unit_test(test_windows_are_remade),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
