@@ -115,6 +115,8 @@ static void epoch_of(const struct trace_defs *d, uint32_t sym, struct call_role 
 		of = mix(of, (uint64_t)epochs[i].kind);
 		r->epoch = mix(of, epochs[i].kind == 'l' ? (uint64_t)sig_scalar(d, sym, TK_DST, 0) : 0) | 1;
 	}
+	if (trace_fn[d->sigs.sig[sym].fn].cls == TC_RMA)
+		r->accesses = mix(mix(of, 'f'), 0) | 1;
 	if (trace_fn[d->sigs.sig[sym].fn].cls == TC_IO && (ends_with(name, "_begin") || ends_with(name, "_end"))) {
 		r->opens = ends_with(name, "_begin") ? 1 : -1;
 		r->epoch = mix((uint64_t)sig_scalar(d, sym, TK_FILE, TRACE_NULL), 'b') | 1;
@@ -355,6 +357,7 @@ struct persistents {
 /* Of a window's number: the epoch that is open since a fence, or 0, and how many windows of this number were freed. */
 struct fence {
 	uint64_t epoch, open, freed;
+	uint64_t last; /* fence, by number of the rank's fences; plus 1 */
 };
 
 struct walk {
@@ -367,6 +370,8 @@ struct walk {
 	struct persistents persistent;
 	struct fence *fence;
 	uint32_t n_fence, cap_fence;
+	bool *opens;      /* by number of the rank's fences: an access follows it */
+	uint64_t n_opens, at_fence;
 	struct hash_table fences; /* by epoch */
 	struct probed probed;
 	bool no_memory;
@@ -419,7 +424,8 @@ static struct fence *fence_at(struct walk *w, uint64_t epoch)
 	HASH_TABLE_FOR_EACH(&w->fences, epoch, at, i)
 		if (w->fence[i].epoch == epoch)
 			return &w->fence[i];
-	if (ARRAY_ROOM(w->fence, w->cap_fence, w->n_fence + 1) != 0 || hash_table_add(&w->fences, epoch, w->n_fence) != 0) {
+	if (ARRAY_ROOM(w->fence, w->cap_fence, w->n_fence + 1) != 0 ||
+	    hash_table_add(&w->fences, epoch, w->n_fence) != 0) {
 		w->no_memory = true;
 		return NULL;
 	}
@@ -427,17 +433,41 @@ static struct fence *fence_at(struct walk *w, uint64_t epoch)
 	return &w->fence[w->n_fence++];
 }
 
-/* A window's first fence opens an epoch, and MPI_Win_free closes it. The next window of this number has another one. */
+/* A fence ends an epoch, and opens one if accesses follow. The next window of this number has other epochs. */
 static void fence_step(struct walk *w, const struct call_role *r)
 {
 	struct fence *f = fence_at(w, r->epoch);
 
-	if (f == NULL || (r->opens == 0 && f->open != 0))
+	if (f == NULL)
 		return;
 	w->open -= f->open;
 	f->freed += r->opens < 0;
-	f->open = r->opens < 0 ? 0 : mix(f->epoch, f->freed) | 1;
+	f->open = r->opens == 0 && w->opens[w->at_fence++] ? mix(f->epoch, f->freed) | 1 : 0;
 	w->open += f->open;
+}
+
+/* Find the fences that accesses follow. */
+static void fences_find(struct walk *w, const struct trace_rank *rank)
+{
+	struct folded_iter it;
+	uint64_t cap = 0;
+	uint32_t sym, fences = 0;
+
+	for (uint32_t i = 0; i < w->roles->n; i++)
+		fences += w->roles->role[i].epoch != 0 && w->roles->role[i].opens == 0;
+	folded_begin(&it, &rank->events);
+	while (fences > 0 && !w->no_memory && folded_next(&it, &sym)) {
+		const struct call_role *r = &w->roles->role[sym];
+		bool fence = r->epoch != 0 && r->opens == 0;
+		struct fence *f = fence || r->accesses != 0 ? fence_at(w, fence ? r->epoch : r->accesses) : NULL;
+
+		if (f != NULL && fence) {
+			w->no_memory |= ARRAY_ROOM_ZEROED(w->opens, cap, w->n_opens + 1) != 0;
+			f->last = ++w->n_opens;
+		} else if (f != NULL && f->last > 0) {
+			w->opens[f->last - 1] = true;
+		}
+	}
 }
 
 static void persistent_make(struct walk *w, uint32_t sym, const struct call_role *r)
@@ -517,6 +547,7 @@ int rank_walk(const struct trace_rank *rank, const struct call_roles *roles, con
 	uint32_t sym;
 
 	w.no_memory = w.count == NULL;
+	fences_find(&w, rank);
 	folded_begin(&it, &rank->events);
 	for (uint64_t e = 0; !w.no_memory && folded_next(&it, &sym); e++) {
 		if (l->before != NULL)
@@ -530,6 +561,7 @@ int rank_walk(const struct trace_rank *rank, const struct call_roles *roles, con
 	open_requests_free(&w.requests);
 	probed_free(&w.probed);
 	free(w.fence);
+	free(w.opens);
 	hash_table_free(&w.fences);
 	return w.no_memory ? err_set(err, "no memory to follow the calls of a rank") : 0;
 }

@@ -29,7 +29,8 @@ struct call_role {
 	int64_t weight;        /* of this rank; the weights of all that take part add up to 0 */
 	uint32_t counter;      /* of calls on this communicator: an index below n_counter */
 	uint64_t epoch;        /* hash of the epoch that it opens or closes; 0: none */
-	int8_t opens;          /* 1: opens the epoch, -1: closes it, 0: opens it if it is not open (a fence) */
+	int8_t opens;          /* 1: opens the epoch, -1: closes it, 0: closes it and may open another (a fence) */
+	uint64_t accesses;     /* hash of the epoch in which its window is accessed, if fences open it; 0: no access */
 	uint64_t exposure;     /* of MPI_Win_start and MPI_Win_post; a start and its posts add up to 0 */
 };
 
