@@ -5,7 +5,6 @@ use warnings;
 use Cwd qw(abs_path getcwd);
 use File::Temp qw(tempdir);
 use JSON::PP;
-use List::Util qw(sum0);
 use Test::More;
 
 my $build = abs_path($ENV{PRECEDENT_BUILD} // 'build');
@@ -310,24 +309,6 @@ SKIP: {
     my $after = slurp($trace);
     my @us = map { unpack('Q<', substr $after, length($after) - 40 - 8 * $_) >> 16 } 1 .. 3;
     is(scalar(grep { $_ >= 1_500_000 && $_ < 60_000_000 } @us), 3, '... of each rank, in microseconds') or diag "@us";
-}
-
-# ---- a rank that leaves its processor often ----
-{
-    my $sampled = sub { # the source of the samples, and how many are of computation
-        my ($dir) = traced(1, 'paced 2000 2', @_);
-        my ($trace) = traces($dir);
-        my ($facts, $mix) = map { decode_json((run_command("$precedent info $_ --json $trace"))[1]) } '', '--mix';
-        return ($facts->{samples}, sum0(map { $_->{samples} } @{ $mix->{mixes} }));
-    };
-    my ($source, $asked) = $sampled->('-x PRECEDENT_TRACE_SAMPLE=256');
-  SKIP: {
-        skip "samples are taken by: $source", 2 if $source ne 'ring';
-        my (undef, $default) = $sampled->();
-        note "$default samples, $asked if 256 per second are asked for";
-        cmp_ok($asked, '>', 120, 'a rank that leaves its processor often is sampled as often as is asked for');
-        cmp_ok($default, '<', 0.7 * $asked, '... and less if nothing is');
-    }
 }
 
 # ---- a program that dies ----
