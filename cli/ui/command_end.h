@@ -9,7 +9,7 @@
  * one, the launcher, and without that, cmd[0]. */
 const char *command_program(char *const cmd[]);
 
-/* The trace that the command left. At once: it is partial, and its ranks ended so close together that they may have been killed. */
+/* The trace that the command left. At once: it is partial, and its ranks ended together, as if they were killed. */
 enum command_left { LEFT_NOTHING, LEFT_PARTIAL, LEFT_AT_ONCE, LEFT_WHOLE };
 struct trace;
 /* t: NULL if there is none. */

@@ -108,7 +108,7 @@ struct ending_ends {
 	double within_s;     /* between the first end and the last; INFINITY: not known */
 	int launcher_signal; /* that killed the launcher; 0: none */
 	bool killed;         /* the whole run was killed */
-	bool perhaps;        /* either the whole run was killed, or the first rank ended and then the launcher killed the others */
+	bool perhaps;        /* the whole run was killed, or the first rank ended and the launcher killed the others */
 };
 struct ending_ends ending_ends(const struct trace *t);
 /* The kind's name for machines and rules: "deadlock", "no-message". */
