@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spare_room: each rank receives short messages with a count of 512 MiB, as programs do that receive into one large pool.
+ * spare_room: each rank receives short messages with a count of 512 MiB, as programs do that receive into one
+ * large pool.
  * Blocking receives, requests and persistent requests; the messages have 1 to 1,000 integers.
  * Usage: spare_room [ROUNDS=20]. Rank 0 prints one line with the sum of its messages.
  */

@@ -422,7 +422,8 @@ uint64_t fold_items(const struct fold *f)
 uint64_t fold_bytes(const struct fold *f)
 {
 	/* What was flushed is held, written with the rest, and compressed. */
-	return f->n * sizeof(*f->st) + f->n_item * sizeof(*f->item) + f->n_body * (sizeof(*f->body) + BODY_KNOWN) + 3 * f->done.len;
+	return f->n * sizeof(*f->st) + f->n_item * sizeof(*f->item) + f->n_body * (sizeof(*f->body) + BODY_KNOWN) +
+	       3 * f->done.len;
 }
 
 int fold_failed(const struct fold *f)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What skeletons are told of segments: how long those are that are left out, how many calls may wait, and the longest rank's time. */
+/* What skeletons are told of segments: how long those left out are, how many calls may wait, the longest rank's time. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,15 +16,17 @@
 
 enum { STEPS = 4000, STEP_NS = 100000, LONG_NS = 30000000 };
 
-/* Steps with a barrier. Some of the first ones take as long as hundreds of others. */
-static struct trace *program(int n_long, struct syn **s)
+/* Steps with a barrier. Some of the first ones take as long as hundreds of others. delayed: for half of its time rank 1 waits
+ * for a processor. */
+static struct trace *program(uint32_t ranks, int n_long, bool delayed, struct syn **s)
 {
-	*s = syn_create(2);
+	*s = syn_create(ranks);
 	syn_begin(*s);
 	for (int k = 0; k < STEPS; k++)
-		for (uint32_t r = 0; r < 2; r++)
+		for (uint32_t r = 0; r < ranks; r++)
 			syn_call(*s, r, "MPI_Barrier", 10 + k % 3, SYN(.gap_ns = k % 1000 == 500 && k / 1000 < n_long ? LONG_NS : STEP_NS));
 	syn_end(*s);
+	syn_delayed(*s, 1, delayed ? (*s)->rank[1].ticks / 2 : 0);
 	return syn_open(*s);
 }
 
@@ -53,7 +55,7 @@ static void test_long_segments_are_told(void **arg)
 		const struct skel_emit_options none = {0};
 		struct errbuf err;
 		struct syn *s;
-		struct trace *t = program(n_long, &s);
+		struct trace *t = program(2, n_long, false, &s);
 		double wall_ns = trace_get_rank(t, 0)->wall_ns;
 
 		assert_int_equal(skel_understand_pieces(t, &budget, &p, &err), 0);
@@ -107,20 +109,13 @@ static void test_calls_that_may_wait(void **arg)
 /* One of three ranks waits for a processor half of the time: all end together, though their own times differ. */
 static void test_processors_are_shared(void **arg)
 {
-	struct syn *s = syn_create(3);
 	struct pieces p;
 	struct survey v;
 	struct errbuf err;
-	struct trace *t;
+	struct syn *s;
+	struct trace *t = program(3, 0, true, &s);
 
 	(void)arg;
-	syn_begin(s);
-	for (int k = 0; k < STEPS; k++)
-		for (uint32_t r = 0; r < 3; r++)
-			syn_call(s, r, "MPI_Barrier", 10 + k % 3, SYN(.gap_ns = STEP_NS));
-	syn_end(s);
-	syn_delayed(s, 1, s->rank[1].ticks / 2);
-	t = syn_open(s);
 	assert_int_equal(survey_make(t, 0.05, &v, &err), 0);
 	assert_int_equal(pieces_choose(&v, 0.05, 3 * STEPS, &p, &err), 0);
 	assert_true(v.segments.ns < 0.9 * trace_get_rank(t, 1)->wall_ns);

@@ -86,8 +86,8 @@ static void call_on(struct syn *s, uint32_t r, const struct kind *k, const char 
 {
 	int64_t at = k->first + object;
 
-	syn_call(s, r, fn, site, SYN(.newcomm = at, .comm = k->made == TK_NEWCOMM && fn != k->make ? at : 0, .win = at, .file = at,
-				     .count = 1, .gap_ns = 20000));
+	syn_call(s, r, fn, site, SYN(.newcomm = at, .comm = k->made == TK_NEWCOMM && fn != k->make ? at : 0, .win = at,
+				     .file = at, .count = 1, .gap_ns = 20000));
 }
 
 /* Some steps make an object before they free an older one. So the objects that exist have other numbers then. */
@@ -128,8 +128,9 @@ static struct syn *objects_in_turn(const struct kind *k, uint64_t run)
 	return s;
 }
 
-/* Follows the calls of the cut program on a rank. Returns the calls that find an object freed, or one in the place of a new one. */
-static uint32_t wrong_calls(const struct skel_tree *tree, const struct skel_plan *plan, const struct kind *k, uint32_t rank)
+/* Follows the calls of the cut program on a rank. Returns how many find an object freed, or one in a new one's place. */
+static uint32_t wrong_calls(const struct skel_tree *tree, const struct skel_plan *plan, const struct kind *k,
+			    uint32_t rank)
 {
 	const struct trace_defs *d = skel_defs(tree, rank);
 	bool exists[2 + OBJECTS] = {false};
