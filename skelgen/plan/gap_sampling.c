@@ -18,10 +18,15 @@ struct long_gap {
 	double ns, times; /* how often it runs */
 };
 
+struct rank_sum {
+	double saved_ns; /* of its gaps */
+	double waits_ns; /* calls that last as long as a long gap. Nearly all of that is a wait for a gap of another rank. */
+};
+
 struct gap_list {
 	struct long_gap *gap;
 	size_t n, cap;
-	double *of_rank; /* room for one sum per rank */
+	struct rank_sum *of_rank;
 	uint32_t n_ranks;
 	double least_ns;
 	bool failed;
@@ -71,6 +76,8 @@ static void leaf_add(struct gap_list *l, const struct skel_times *times, const s
 			part_add(l, r, t->entry, entering, kept);
 		if ((cls == TC_IO || cls == TC_FILE) && t->made > 0) /* a delay */
 			gap_add(l, r, t->dur_ns / (double)t->made, kept * (double)t->made);
+		else if (l->of_rank != NULL && t->dur_ns > l->least_ns * (double)t->made)
+			l->of_rank[r].waits_ns += kept * t->dur_ns;
 	}
 }
 
@@ -89,18 +96,23 @@ static void node_add(struct gap_list *l, const struct skel_times *times, const s
 		node_add(l, times, plan, n->child[i], kept);
 }
 
-/* Time saved on the rank that saves most. */
+/* Time saved on the rank that saves most. Its waits become shorter by what other ranks' gaps save, and by no more. */
 static double list_saved(const struct gap_list *l, double share)
 {
-	double most = 0;
+	double all = 0, most = 0;
 
 	for (uint32_t r = 0; r < l->n_ranks; r++)
-		l->of_rank[r] = 0;
+		l->of_rank[r].saved_ns = 0;
 	for (size_t i = 0; i < l->n; i++) {
-		double *sum = &l->of_rank[l->gap[i].rank];
+		double ns = saved(l->gap[i].ns, l->least_ns, share) * l->gap[i].times;
 
-		*sum += saved(l->gap[i].ns, l->least_ns, share) * l->gap[i].times;
-		most = fmax(most, *sum);
+		l->of_rank[l->gap[i].rank].saved_ns += ns;
+		all += ns;
+	}
+	for (uint32_t r = 0; r < l->n_ranks; r++) {
+		const struct rank_sum *of = &l->of_rank[r];
+
+		most = fmax(most, of->saved_ns + fmin(of->waits_ns, all - of->saved_ns));
 	}
 	return most;
 }

@@ -350,6 +350,26 @@ static void test_share_of_long_gaps(void **arg)
 	tear_down(&f);
 }
 
+/* Two ranks compute in turn, and the other one waits: only together do their gaps fill the run. */
+static void test_share_of_alternate_gaps(void **arg)
+{
+	struct syn *s = syn_create(2);
+	struct fixture f;
+
+	(void)arg;
+	syn_begin(s);
+	for (uint32_t r = 0; r < 2; r++)
+		for (uint32_t turn = 0; turn < 4; turn++)
+			syn_call(s, r, "MPI_Allreduce", 1,
+				 SYN(.count = 1, .gap_ns = turn % 2 == r ? 1000000000 : 1000, .dur_ns = turn % 2 == r ? 1000 : 1000000000));
+	syn_end(s);
+	set_up(&f, s, (struct skel_budget){.seconds = 1});
+	assert_true(f.plan.gap_least_ns == GAP_LONG_NS);
+	assert_true(fabs(f.plan.gap_share - 0.25) < 0.01);
+	assert_true(fabs(f.plan.predicted_s - 1) < 0.05);
+	tear_down(&f);
+}
+
 /* Two ranks: `parts` loops of 10 iterations, in each of which a loop of 160 and one of 16 are made, and a long
  * computation: what a plane-wave program does for each of its points. */
 static struct syn *nested(uint64_t parts)
@@ -442,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_share_of_turns),
 		cmocka_unit_test(test_no_budget_no_cut), cmocka_unit_test(test_only_common_loops),
 		cmocka_unit_test(test_sampled_iterations), cmocka_unit_test(test_share_of_long_gaps),
+		cmocka_unit_test(test_share_of_alternate_gaps),
 		cmocka_unit_test(test_stops_count_alike),
 	};
 
