@@ -361,6 +361,17 @@ static uint8_t *put_idle(uint8_t *p, const struct rec_call *c, uint64_t gap)
 	return put_uv(p, (uint64_t)own);
 }
 
+/* The gap without the interrupts by samples, as far as these were not in the call. head: *rec.sample_head. */
+static __attribute__((noinline)) int64_t without_samples(int64_t gap, int64_t dur, uint64_t head)
+{
+	double share = gap > 0 ? (double)gap / (double)(gap + dur) : 0;
+	int64_t cost = (int64_t)((double)(head - rec.sample_seen) * rec.sample_cost * share);
+
+	cost = cost < gap ? cost : gap;
+	rec.own_ticks += (uint64_t)cost;
+	return gap - cost;
+}
+
 /* End of an event on the slow path: the stream may be full. */
 static __attribute__((noinline)) bool end_of_event(const struct rec_call *c, uint32_t sym, uint64_t gap)
 {
@@ -373,7 +384,7 @@ void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 {
 	int64_t gap, dur;
 	struct spill_live *live = rec.live;
-	uint64_t len = live->stream_len;
+	uint64_t len = live->stream_len, head = __atomic_load_n(rec.sample_head, __ATOMIC_RELAXED);
 	uint8_t *p = rec.stream + len;
 	uint32_t sym;
 
@@ -398,7 +409,9 @@ void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 	gap = (gap > 0 ? gap : 0) + (int64_t)rec.held_gap;
 	dur = dur > 0 ? dur : 0;
 	rec.held_gap = 0;
-	if (__builtin_expect(rec.last_end != rec.event_end, 0))
+	if (__builtin_expect(head != rec.sample_seen, 0))
+		gap = without_samples(gap, dur, head);
+	if (__builtin_expect(rec.last_end != rec.event_end || rec.own_ticks, 0))
 		p = put_idle(p, c, (uint64_t)gap);
 	p = put_uv(p, sym + 1ull);
 	p = put_uv(p, (uint64_t)gap);
@@ -407,7 +420,7 @@ void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 	__atomic_store_n(&live->stream_len, len, __ATOMIC_RELEASE);
 	rec.n_events++;
 	rec.last_end = rec.event_end = c->t1;
-	if (__builtin_expect(__atomic_load_n(rec.sample_head, __ATOMIC_RELAXED) != rec.sample_seen, 0)) {
+	if (__builtin_expect(head != rec.sample_seen, 0)) {
 		rec.sample_take(c->t0, c->t1);
 		c->slow = 1;
 	}

@@ -103,6 +103,7 @@ struct recorder {
 	/* If *sample_head differs from sample_seen, there are samples to read. */
 	const uint64_t *sample_head;
 	uint64_t sample_seen;
+	double sample_cost;      /* ticks in which the kernel takes a sample, over what that adds to *sample_head */
 	void (*sample_take)(uint64_t t0, uint64_t t1);
 	void (*define)(struct trace_defs *d);
 };

@@ -133,6 +133,56 @@ static void test_nothing_kept(void **state)
 	rec_close();
 }
 
+static uint64_t head, seen_gap, taken;
+
+static void on_gap(uint32_t symbol, uint64_t gap, uint64_t tick)
+{
+	(void)symbol, (void)tick;
+	seen_gap = gap;
+}
+
+static void take(uint64_t t0, uint64_t t1)
+{
+	(void)t0, (void)t1;
+	rec.sample_seen = head;
+	taken++;
+}
+
+/* The gap that is recorded if the program computes for `gap` ticks, in which there are so many samples of 160 bytes. */
+static uint64_t gap_with(uint64_t gap, uint32_t samples)
+{
+	spend(gap);
+	head += 160 * samples;
+	call();
+	return seen_gap;
+}
+
+/* The kernel's time for samples is not the program's. */
+static void test_samples(void **state)
+{
+	struct errbuf err;
+	struct play p;
+
+	(void)state;
+	before = after = taken = 0;
+	own_clock_begin();
+	assert_int_equal(play_begin(&p, PLAY_LOOP, NULL, NULL, 0, 1, 0, 0, &err), 0);
+	rec_watch(on_gap);
+	rec.sample_head = &head;
+	rec.sample_seen = head;
+	rec.sample_take = take;
+	rec.sample_cost = 30.0 * US / 160;
+	assert_in_range(gap_with(4000 * US, 0), 4000 * US, 4000 * US + 4 * LOOK);
+	assert_int_equal(taken, 0);
+	/* 100 ticks of the call are in proportion to the gap. */
+	assert_in_range(gap_with(4000 * US, 1), 3970 * US, 3970 * US + 4 * LOOK);
+	assert_in_range(gap_with(8000 * US, 2), 7940 * US, 7940 * US + 4 * LOOK);
+	assert_int_equal(taken, 2);
+	assert_in_range(gap_with(10 * US, 1), 0, 4 * LOOK);
+	assert_in_range(gap_with(4000 * US, 0), 4000 * US, 4000 * US + 4 * LOOK);
+	rec_close();
+}
+
 /* At the end of a run only the factor changes. */
 static void test_measured_at_the_end(void **state)
 {
@@ -168,7 +218,7 @@ int main(void)
 		cmocka_unit_test(test_where_the_program_is),
 		cmocka_unit_test(test_disturbed),
 		cmocka_unit_test(test_nothing_known),
-		cmocka_unit_test(test_nothing_kept),
+		cmocka_unit_test(test_nothing_kept), cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_measured_at_the_end),
 	};
 
