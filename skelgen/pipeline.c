@@ -308,6 +308,22 @@ static void next_find(struct search *s, const struct skel_stages *last, double o
 		s->next.events = (uint64_t)sqrt((double)s->fits * (double)s->fails);
 }
 
+/* A few pieces have too many calls only if one of them is long: there was no place to cut it. */
+static void too_many_calls(const struct search *s, const struct pieces *p, struct errbuf *err)
+{
+	const struct segments *all = &s->survey->segments;
+	uint32_t longest = p->segment[0];
+
+	for (uint32_t k = 1; k < p->n; k++)
+		if (all->at[p->segment[k]].events > all->at[longest].events)
+			longest = p->segment[k];
+	err_set(err,
+		"the fewest pieces have %" PRIu64 " calls, and a skeleton of at most %" PRIu64
+		" can be made in time: the run cannot be cut in %s %" PRIu64 " calls, where messages, requests or epochs are open",
+		p->events, CALLS_OVER * s->most, longest == 0 ? "its first" : longest + 1 == all->n ? "its last" : "a row of",
+		all->at[longest].events);
+}
+
 /* Some excerpts have no skeleton; then others are tried. Returns 0, or 1 if the search has ended. Returns -1 with the
  * reason if no excerpt can be written. */
 static int search_step(struct search *s, struct errbuf *err)
@@ -321,9 +337,7 @@ static int search_step(struct search *s, struct errbuf *err)
 	if (pieces_choose(s->survey, tried.seconds, tried.events, &now.pieces, err) != 0)
 		return -1;
 	if (now.pieces.events > CALLS_OVER * s->most) {
-		err_set(err,
-			"the fewest pieces have %" PRIu64 " calls, and a skeleton of at most %" PRIu64 " can be made in time",
-			now.pieces.events, CALLS_OVER * s->most);
+		too_many_calls(s, &now.pieces, err);
 		skel_stages_free(&now);
 		return -1;
 	}

@@ -762,6 +762,7 @@ static void test_long_set_up_is_refused(void **arg)
 	assert_int_equal(understand_posted(80000, &pieces, &err), -1);
 	assert_int_equal(pieces, 0);
 	assert_non_null(strstr(err.text, "the fewest pieces have "));
+	assert_non_null(strstr(err.text, "the run cannot be cut in its first 80005 calls"));
 }
 
 /* Fewer calls than the budget has time for. */
