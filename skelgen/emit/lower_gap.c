@@ -199,7 +199,7 @@ static uint64_t recorded_gaps(const struct emit *e, const struct skel_node *leaf
 		most = sampled_most(&a);
 		if (most > MAX_WEIGHTS)
 			return 0;
-		sum += most > 0 ? most : (double)e->times->leaf[leaf->leaf_id][i].n;
+		sum += most > 0 ? most : (double)e->times->leaf[leaf->leaf_id][i].made;
 	}
 	return sum <= (double)most_gaps ? (uint64_t)sum : 0;
 }
@@ -276,14 +276,14 @@ static void put_recorded(struct emit *e, uint32_t gap, const struct skel_node *l
 	if (w.n > 0) {
 		for (uint64_t i = 0; i < w.n; i++)
 			w.ns[i] = w.ns[i] * factor + call_ns;
-		v.n_slot = (uint32_t)w.n;
-	} else {
+	} else { /* all calls that are made run */
 		for (uint64_t i = 0; i < t->n; i++)
 			sum += isnan(w.record[i]) ? 0 : w.record[i];
 		for (uint64_t i = 0; i < t->n; i++)
-			w.ns[i] = isnan(w.record[i]) || !(sum > 0) ? 0 : w.record[i] * (t->gap_ns / sum) + call_ns;
-		v.n_stratum = (uint32_t)t->n;
+			if (!isnan(w.record[i]))
+				w.ns[w.n++] = (sum > 0 ? w.record[i] * (t->gap_ns / sum) : 0) + call_ns;
 	}
+	v.n_slot = (uint32_t)w.n;
 	emit_data_gap(e->data, gap, rank, &v);
 	free(w.ns);
 }

@@ -25,7 +25,8 @@
 #define KINDS_SHARE     4
 #define ITERATIONS_BONUS 20.0
 #define MERGE_WORK_MAX  20e6 /* cells of the alignments of all kinds */
-#define SLOTS_FACTOR    4  /* executions left out may make the loops this much longer */
+#define SLOTS_FACTOR    4  /* executions left out may make long loops this much longer */
+#define SLOTS_FREE      (1u << 21) /* executions, those left out included, that are walked in some 10 ms */
 
 static void cut_free(struct cut *c)
 {
@@ -375,7 +376,7 @@ static int try_candidate(struct finder *f, const struct candidate *cand)
 	struct contract_tree tree = {0};
 	struct segment_notes *notes = NULL;
 	struct cut c = {0};
-	uint64_t cost = UINT64_MAX;
+	uint64_t cost = UINT64_MAX, slots;
 	int rv = 0;
 
 	if (!cut_stream(f, cand->hash, &c)) {
@@ -384,7 +385,8 @@ static int try_candidate(struct finder *f, const struct candidate *cand)
 	}
 	f->built += events_contracted(&c);
 	rv = segments_build(f, &c, &tree, &notes);
-	if (rv == 0 && count_slots(&tree, tree.top_first, tree.n_top) / SLOTS_FACTOR <= tree.n_events)
+	slots = count_slots(&tree, tree.top_first, tree.n_top);
+	if (rv == 0 && (slots <= SLOTS_FREE || slots / SLOTS_FACTOR <= tree.n_events))
 		rv = price(f, &tree, notes, f->cost - 1, &cost);
 	if (rv == 0 && cost < f->cost && score(cost, c.n_segment) < f->best_score) {
 		f->best_score = score(cost, c.n_segment);

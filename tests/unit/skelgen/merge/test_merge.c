@@ -162,11 +162,15 @@ static void test_changing_message_sizes(void **arg)
 	assert_true(o.length <= 12);
 }
 
+/* A few workers have calls of the master for each of them. Of many workers one call says it, with values. */
 static void test_master_and_workers(void **arg)
 {
 	struct outcome o = check_program(syn_master_worker(9, 400, 5));
 
 	(void)arg;
+	assert_int_equal(o.alphabet, SKEL_SIZES);
+	assert_int_equal(o.length, 13);
+	o = check_program(syn_master_worker(65, 1600, 5));
 	assert_int_equal(o.alphabet, SKEL_SHAPE);
 	assert_int_equal(o.length, 6);
 }

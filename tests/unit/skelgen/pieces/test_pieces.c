@@ -559,10 +559,26 @@ static uint32_t lines_written(const struct skel_stages *s)
 	return n;
 }
 
+/* Two ranks reduce at places that do not repeat. */
+static struct syn *scattered(uint32_t steps, uint64_t seed)
+{
+	struct syn *s = syn_create(2);
+
+	syn_begin(s);
+	for (uint32_t t = 0; t < steps; t++) {
+		uint64_t site = 20 + syn_random(&seed) % 2000;
+
+		for (uint32_t r = 0; r < 2; r++)
+			syn_call(s, r, "MPI_Allreduce", site, SYN(.count = 1, .gap_ns = 10000));
+	}
+	syn_end(s);
+	return s;
+}
+
 /* The lines that are compared with the limit are those of the file. */
 static void test_lines_are_counted(void **arg)
 {
-	struct syn *s = farm(5, 20000, 7);
+	struct syn *s = scattered(8000, 7);
 	struct trace *t = syn_open(s);
 	const struct skel_budget budget = {.seconds = 0.15 * own_seconds(t)};
 	struct skel_stages stages = {.excerpt = NULL};
