@@ -212,13 +212,14 @@ struct excerpt_size {
 	uint64_t events;
 };
 
-/* Sets the next excerpt from the last one and from how far its skeleton is from the limits. */
-static void resize(const struct skel_stages *s, double seconds, struct excerpt_size *next)
+/* Sets the next excerpt from the last one, which could have `events` calls, and from how far its skeleton is from the limits. All
+ * usual segments may have been too long for so few calls, so that the pieces have next to none. */
+static void resize(const struct skel_stages *s, double seconds, uint64_t events, struct excerpt_size *next)
 {
 	double more = AIM / size_of(s);
 
 	if (more < AIM || more > 1)
-		next->events = (uint64_t)(more * (double)s->pieces.events);
+		next->events = (uint64_t)(more * (double)(more > 1 ? events : s->pieces.events));
 	if (s->plan.predicted_s > OVER * seconds)
 		next->seconds *= seconds / s->plan.predicted_s;
 }
@@ -301,7 +302,7 @@ static void next_find(struct search *s, const struct skel_stages *last, double o
 		s->fits = events;
 	else if (over > 1)
 		s->fails = events < s->fails ? events : s->fails;
-	resize(last, s->budget->seconds, &s->next);
+	resize(last, s->budget->seconds, events, &s->next);
 	if (s->n_tried + 1 == TRIES && s->over > 1)
 		s->next.seconds *= AIM;
 	if (s->fits > 0 && s->fails != UINT64_MAX && (s->next.events <= s->fits || s->next.events >= s->fails))
