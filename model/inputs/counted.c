@@ -7,34 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include "common/arena.h"
-#include "common/array.h"
 #include "model/inputs/counted.h"
+#include "model/inputs/items.h"
 
-#define WRITTEN_MOST (1u << 20) /* items of a sequence that is written out: 8 MiB of pointers */
 #define HEADS_MOST   32		/* calls that are tried as the one of every iteration */
 #define PARTS_MOST   64		/* calls and loops of a body: their order is kept in bits of a word */
 #define ROUNDS_MOST  16		/* loops of one sequence that are folded */
 
-struct item {
-	uint64_t hash; /* of the expansion */
-	uint32_t kind, symbol, n_child;
-	uint64_t count;
-	uint32_t leaves;
-	struct item **child;
-};
-struct row {
-	struct item **item;
-	uint32_t n, cap;
-};
 struct folder {
-	struct arena *arena;
+	struct items items;
 	struct counted_order *order;
 	enum counted_way way;
-	bool inner, folded, failed;
+	bool inner, folded;
 };
 
 /* What may stand between two heads: an item, for the k-th time. */
@@ -54,87 +38,6 @@ struct fold {
 	struct part part[PARTS_MOST];
 	uint32_t n_parts;
 };
-
-/* ---- items ---- */
-
-static void push(struct folder *f, struct row *row, struct item *item)
-{
-	if (row->n >= WRITTEN_MOST || ARRAY_ROOM(row->item, row->cap, row->n + 1) != 0)
-		f->failed = true;
-	else
-		row->item[row->n++] = item;
-}
-
-static void finish_loop(struct item *l)
-{
-	l->hash = l->count;
-	l->leaves = 0;
-	for (uint32_t i = 0; i < l->n_child; i++) {
-		l->hash = XXH3_64bits_withSeed(&l->child[i]->hash, sizeof(l->child[i]->hash), l->hash);
-		l->leaves += l->child[i]->leaves;
-	}
-}
-
-static struct item *make_loop(struct folder *f, uint64_t count, struct item *const *child, uint32_t n)
-{
-	struct item *l = arena_alloc(f->arena, 1, sizeof(*l));
-	struct item **copy = arena_alloc(f->arena, n, sizeof(*copy));
-
-	if (!l || !copy) {
-		f->failed = true;
-		return NULL;
-	}
-	memcpy(copy, child, n * sizeof(*copy));
-	*l = (struct item){.kind = CONTRACT_LOOP, .count = count, .n_child = n, .child = copy};
-	finish_loop(l);
-	return l;
-}
-
-static struct item *make_item(struct folder *f, const struct contract_tree *t, uint32_t node)
-{
-	const struct contract_node *n = &t->node[node];
-	struct item *item = arena_alloc(f->arena, 1, sizeof(*item));
-
-	if (!item) {
-		f->failed = true;
-		return NULL;
-	}
-	*item = (struct item){.kind = n->kind, .symbol = n->symbol, .count = n->count, .leaves = 1};
-	if (n->kind == CONTRACT_LEAF) {
-		item->hash = XXH3_64bits(&n->symbol, sizeof(n->symbol));
-		return item;
-	}
-	item->n_child = n->n_children;
-	item->child = arena_alloc(f->arena, n->n_children, sizeof(*item->child));
-	for (uint32_t i = 0; item->child && i < n->n_children && !f->failed; i++)
-		item->child[i] = make_item(f, t, t->child[n->first + i]);
-	f->failed |= !item->child;
-	if (!f->failed)
-		finish_loop(item);
-	return item;
-}
-
-static bool contains(const struct item *item, uint32_t symbol)
-{
-	bool found = item->kind == CONTRACT_LEAF && item->symbol == symbol;
-
-	for (uint32_t i = 0; i < item->n_child && !found; i++)
-		found = contains(item->child[i], symbol);
-	return found;
-}
-
-/* The sequence without the loops around the symbol. */
-static void write_out(struct folder *f, struct item *const *item, uint32_t n, uint32_t symbol, struct row *out)
-{
-	for (uint32_t i = 0; i < n && !f->failed && out->n < WRITTEN_MOST; i++) {
-		bool around = item[i]->kind == CONTRACT_LOOP && contains(item[i], symbol);
-
-		for (uint64_t k = 0; around && k < item[i]->count && !f->failed && out->n < WRITTEN_MOST; k++)
-			write_out(f, item[i]->child, item[i]->n_child, symbol, out);
-		if (!around)
-			push(f, out, item[i]);
-	}
-}
 
 /* ---- one loop ---- */
 
@@ -338,7 +241,7 @@ static struct item *turn_loop(struct fold *d)
 	memcpy(body + before + 1, gap, behind * sizeof(*body));
 	d->begin = d->head[0] - before;
 	d->end = last + 1 + behind;
-	loop = make_loop(d->f, d->n_heads, body, n + 1);
+	loop = items_loop(&d->f->items, d->n_heads, body, n + 1);
 	free(body);
 	return loop;
 }
@@ -358,18 +261,18 @@ static struct item *fold_loop(struct fold *d)
 	if (!order_side(d, true, body, &n))
 		return NULL;
 	body[n++] = d->row->item[d->head[0]];
-	return order_side(d, false, body, &n) ? make_loop(d->f, d->n_heads, body, n) : NULL;
+	return order_side(d, false, body, &n) ? items_loop(&d->f->items, d->n_heads, body, n) : NULL;
 }
 
 /* ---- a sequence ---- */
 
-static uint32_t leaves_of(const struct row *r)
+static bool contains(const struct item *item, uint64_t symbol)
 {
-	uint32_t n = 0;
+	bool found = item->kind == CONTRACT_LEAF && item->symbol == symbol;
 
-	for (uint32_t i = 0; i < r->n; i++)
-		n += r->item[i]->leaves;
-	return n;
+	for (uint32_t i = 0; i < item->n_child && !found; i++)
+		found = contains(item->child[i], symbol);
+	return found;
 }
 
 /* The row with its loop around the symbol folded, in out. */
@@ -380,23 +283,23 @@ static bool fold_around(struct folder *f, const struct row *seq, uint32_t symbol
 	struct item *loop = NULL;
 
 	out->n = 0;
-	write_out(f, seq->item, seq->n, symbol, &row);
-	if (d && row.n < WRITTEN_MOST) {
+	items_write_out(&f->items, seq->item, seq->n, contains, symbol, &row);
+	if (d && row.n < ITEMS_MOST) {
 		*d = (struct fold){.f = f, .row = &row, .head = malloc((row.n + 1) * sizeof(*d->head))};
 		for (uint32_t i = 0; d->head && i < row.n; i++)
 			if (row.item[i]->kind == CONTRACT_LEAF && row.item[i]->symbol == symbol)
 				d->head[d->n_heads++] = i;
-		f->failed |= !d->head;
-		loop = f->failed || d->n_heads < 2 ? NULL : turn ? turn_loop(d) : fold_loop(d);
+		f->items.failed |= !d->head;
+		loop = f->items.failed || d->n_heads < 2 ? NULL : turn ? turn_loop(d) : fold_loop(d);
 		for (uint32_t i = 0; loop && i < d->begin; i++)
-			push(f, out, row.item[i]);
+			items_push(&f->items, out, row.item[i]);
 		if (loop)
-			push(f, out, loop);
+			items_push(&f->items, out, loop);
 		for (uint32_t i = d->end; loop && i < row.n; i++)
-			push(f, out, row.item[i]);
+			items_push(&f->items, out, row.item[i]);
 		free(d->head);
 	}
-	f->failed |= !d;
+	f->items.failed |= !d;
 	free(d);
 	free(row.item);
 	return loop != NULL;
@@ -418,17 +321,17 @@ static void collect_symbols(const struct item *item, uint32_t *symbol, uint32_t 
 /* Folds the loop that saves most calls; turn: of equal iterations. Returns true if one was found. */
 static bool fold_best(struct folder *f, struct row *seq, bool turn)
 {
-	uint32_t symbol[HEADS_MOST], n = 0, least = leaves_of(seq);
+	uint32_t symbol[HEADS_MOST], n = 0, least = items_leaves(seq);
 	struct row best = {0}, now = {0};
 
 	for (uint32_t i = 0; i < seq->n; i++)
 		collect_symbols(seq->item[i], symbol, &n);
-	for (uint32_t k = 0; k < n && !f->failed; k++) {
+	for (uint32_t k = 0; k < n && !f->items.failed; k++) {
 		struct row t;
 
-		if (!fold_around(f, seq, symbol[k], turn, &now) || leaves_of(&now) >= least)
+		if (!fold_around(f, seq, symbol[k], turn, &now) || items_leaves(&now) >= least)
 			continue;
-		least = leaves_of(&now);
+		least = items_leaves(&now);
 		t = best;
 		best = now;
 		now = t;
@@ -448,90 +351,43 @@ static void fold_sequence(struct folder *f, struct row *seq);
 /* Folds the bodies of the loops of a sequence. */
 static void fold_bodies(struct folder *f, struct row *seq)
 {
-	for (uint32_t i = 0; i < seq->n && !f->failed; i++) {
+	for (uint32_t i = 0; i < seq->n && !f->items.failed; i++) {
 		struct item *l = seq->item[i];
 		struct row body = {0};
 
 		if (l->kind != CONTRACT_LOOP)
 			continue;
 		for (uint32_t k = 0; k < l->n_child; k++)
-			push(f, &body, l->child[k]);
+			items_push(&f->items, &body, l->child[k]);
 		fold_sequence(f, &body);
-		if (!f->failed)
-			seq->item[i] = make_loop(f, l->count, body.item, body.n);
+		if (!f->items.failed)
+			seq->item[i] = items_loop(&f->items, l->count, body.item, body.n);
 		free(body.item);
 	}
 }
 
 static void fold_sequence(struct folder *f, struct row *seq)
 {
-	for (int k = 0; k < ROUNDS_MOST && !f->failed && fold_best(f, seq, true); k++)
+	for (int k = 0; k < ROUNDS_MOST && !f->items.failed && fold_best(f, seq, true); k++)
 		f->folded = true;
 	if (f->inner)
 		fold_bodies(f, seq);
-	for (int k = 0; k < ROUNDS_MOST && !f->failed && fold_best(f, seq, false); k++)
+	for (int k = 0; k < ROUNDS_MOST && !f->items.failed && fold_best(f, seq, false); k++)
 		f->folded = true;
 	if (!f->inner)
 		fold_bodies(f, seq);
 }
 
-/* ---- back to a tree ---- */
-
-static void count_nodes(struct item *const *item, uint32_t n, struct contract_tree *t)
-{
-	t->n_node += n;
-	t->n_child += n;
-	for (uint32_t i = 0; i < n; i++)
-		count_nodes(item[i]->child, item[i]->n_child, t);
-}
-
-/* Writes the items at child[first...], in preorder. */
-static void put_nodes(struct item *const *item, uint32_t n, uint32_t first, struct contract_tree *t)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		struct contract_node *node = &t->node[t->n_node];
-
-		t->child[first + i] = t->n_node++;
-		*node = (struct contract_node){item[i]->kind, item[i]->symbol, 0, item[i]->n_child, item[i]->count};
-		if (item[i]->kind == CONTRACT_LEAF)
-			continue;
-		node->first = t->n_child;
-		t->n_child += item[i]->n_child;
-		put_nodes(item[i]->child, item[i]->n_child, node->first, t);
-	}
-}
-
-static int put_tree(const struct row *seq, const struct contract_tree *from, struct contract_tree *out)
-{
-	*out = (struct contract_tree){.n_top = seq->n, .n_events = from->n_events, .hash = from->hash};
-	count_nodes(seq->item, seq->n, out);
-	out->node = calloc(out->n_node + 1u, sizeof(*out->node));
-	out->child = calloc(out->n_child + 1u, sizeof(*out->child));
-	if (!out->node || !out->child) {
-		contract_tree_free(out);
-		return -1;
-	}
-	out->n_node = 0;
-	out->n_child = seq->n;
-	put_nodes(seq->item, seq->n, 0, out);
-	return 0;
-}
-
 int counted_fold(const struct contract_tree *tree, struct counted_order *order, enum counted_way way, bool inner,
 		 struct contract_tree *out, struct errbuf *err)
 {
-	struct folder f = {.arena = arena_create(), .order = order, .way = way, .inner = inner};
+	struct folder f = {.order = order, .way = way, .inner = inner};
 	struct row seq = {0};
 
 	*out = (struct contract_tree){0};
-	f.failed = !f.arena;
-	for (uint32_t i = 0; i < tree->n_top && !f.failed; i++)
-		push(&f, &seq, make_item(&f, tree, tree->child[tree->top_first + i]));
-	if (!f.failed)
+	items_begin(&f.items, tree, &seq);
+	if (!f.items.failed)
 		fold_sequence(&f, &seq);
-	if (!f.failed && f.folded && put_tree(&seq, tree, out) < 0)
-		f.failed = true;
-	free(seq.item);
-	arena_destroy(f.arena);
-	return f.failed ? err_set(err, "no memory to fold loops") : f.folded;
+	items_end(&f.items, &seq, tree, f.folded, out);
+	return f.items.failed ? err_set(err, "no memory to fold loops") : f.folded;
 }
