@@ -102,6 +102,8 @@ static int compare_rank(struct foresee *f, const struct trace *t, uint32_t rank,
 	}
 	folded_begin(&c.it, &r->events);
 	rc = foresee_rank(f, rank, &sink, &wall_s, NULL, err);
+	if (rc == 0 && c.other) /* the walk ended at the difference */
+		rc = foresee_rank(f, rank, NULL, &wall_s, NULL, err);
 	if (rc < 0)
 		goto out;
 	if (!c.other && folded_next(&c.it, &c.sym)) {

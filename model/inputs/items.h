@@ -12,7 +12,7 @@ struct item {
 	uint64_t hash; /* of the expansion */
 	uint64_t body; /* loops: hash of one iteration */
 	uint32_t kind, symbol, n_child;
-	uint64_t count;
+	uint64_t count; /* 0: differs from entry to entry (uneven.h) */
 	uint32_t leaves;
 	struct item **child;
 };

@@ -162,8 +162,11 @@ static int learn_count(struct learning *g, const struct merge_node *n, const str
 		       struct learnt_node *out)
 {
 	bool zero, none;
-	int found = fit_count(g, n, parent, out, &out->count, &zero);
+	int found;
 
+	if (runs_trips(g->r, n)) /* a mean is no exact rule */
+		return 0;
+	found = fit_count(g, n, parent, out, &out->count, &zero);
 	if (found == 1 && (!zero || !out->count.n || out->count.g[0] == RULE_NONE)) {
 		out->when = WHEN_COUNTED;
 	} else if (found >= 0) {
@@ -502,14 +505,18 @@ static uint32_t n_unknown_values(const struct learnt *l)
 /* How much a shape leaves open: less is better. Doubts count where a shape has other loops. */
 struct open {
 	uint32_t nodes, values, doubts;
+	uint32_t about; /* nodes: loops whose trip counts a line tells */
+	uint32_t calls; /* of the shape */
 };
 
 static struct open open_of(const struct learnt *l)
 {
-	struct open o = {l->n_unknown, n_unknown_values(l), 0};
+	struct open o = {.nodes = l->n_unknown, .values = n_unknown_values(l), .calls = l->runs->n_leaf};
 
 	for (uint32_t i = 0; i < l->n_doubts; i++)
 		o.doubts += !learnt_doubt_simpler(&l->doubt[i], l->feature);
+	for (uint32_t i = 0; i < l->runs->n_loop; i++)
+		o.about += l->loop[i].about;
 	return o;
 }
 
@@ -529,35 +536,47 @@ static int learn_reshaped(struct runs *r, struct runs_shape shape, uint32_t dims
 	return rc == 1 && learn_shape(r, UINT32_MAX, dims, out, err) < 0 ? -1 : rc;
 }
 
+/* Uneven loops are kept only if lines tell all that they leave open. If an exact shape leaves as much open, its rules for
+ * parts of such a loop hold by chance. */
+static bool is_better(const struct open *a, const struct open *b, struct runs_shape shape)
+{
+	if (!shape.uneven)
+		return less_open(a, b, shape.counted != COUNTED_NOT);
+	return a->nodes == a->about &&
+	       (less_open(a, b, false) || (a->nodes == b->nodes && a->values == b->values && a->calls < b->calls));
+}
+
 /* Other shapes, if this one leaves something open. The one that leaves least is kept. */
 static int try_shapes(struct runs *r, uint32_t dims, struct learnt *out, struct errbuf *err)
 {
-	static const struct runs_shape shape[] = {{true, COUNTED_NOT}, {false, COUNTED_BEHIND}, {false, COUNTED_BEFORE},
-						  {true, COUNTED_BEHIND}, {true, COUNTED_BEFORE}};
+	static const struct runs_shape shape[] = {{true, COUNTED_NOT, false}, {false, COUNTED_BEHIND, false},
+						  {false, COUNTED_BEFORE, false}, {true, COUNTED_BEHIND, false},
+						  {true, COUNTED_BEFORE, false}, {false, COUNTED_NOT, true},
+						  {true, COUNTED_NOT, true}};
 	struct runs_shape best = r->shape, now = best;
 	struct open least = open_of(out);
 
 	r->chosen = true;
 	for (size_t i = 0; i < sizeof(shape) / sizeof(*shape); i++) {
-		bool counted = shape[i].counted != COUNTED_NOT;
+		bool counted = shape[i].counted != COUNTED_NOT, uneven = shape[i].uneven;
 		struct open here;
 		int rc;
 
-		if (!least.nodes && !least.values && !(counted && least.doubts))
+		if (!least.nodes && (uneven || (!least.values && !(counted && least.doubts))))
 			continue;
 		learnt_free(out);
 		now = shape[i];
 		rc = learn_reshaped(r, now, dims, out, err);
-		if (rc < 0 && !counted)
+		if (rc < 0 && !counted && !uneven)
 			return -1;
 		if (rc == 1)
 			here = open_of(out);
-		if (rc != 1 || !less_open(&here, &least, counted))
+		if (rc != 1 || !is_better(&here, &least, shape[i]))
 			continue;
 		least = here;
 		best = now;
 	}
-	if (now.by_tag == best.by_tag && now.counted == best.counted)
+	if (now.by_tag == best.by_tag && now.counted == best.counted && now.uneven == best.uneven)
 		return 0;
 	learnt_free(out);
 	return learn_reshaped(r, best, dims, out, err) == 1 ? 0 : -1;

@@ -8,6 +8,7 @@
 
 #include "common/array.h"
 #include "model/inputs/runs.h"
+#include "model/inputs/uneven.h"
 #include "skelgen/contract/contract.h"
 
 /* Kinds of ranks, contracted. */
@@ -16,7 +17,7 @@ struct kinds {
 	uint32_t n, cap;
 	struct kind {
 		XXH128_hash_t digest;
-		struct contract_tree tree, folded; /* folded: as one that is counted, or empty */
+		struct contract_tree tree, folded; /* folded: as one that is counted or uneven, or empty */
 	} *kind;
 	struct errbuf *err;
 };
@@ -252,6 +253,22 @@ static int fold_kinds(struct kinds *k)
 	return rc;
 }
 
+static int fold_uneven(struct kinds *k)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < k->n && rc >= 0; i++) {
+		rc = uneven_fold(&k->kind[i].tree, &k->kind[i].folded, k->err);
+		k->r->uneven |= rc > 0;
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+static int fold(struct kinds *k)
+{
+	return k->r->shape.counted != COUNTED_NOT ? fold_kinds(k) : k->r->shape.uneven ? fold_uneven(k) : 0;
+}
+
 static int merge_kinds(struct kinds *k)
 {
 	struct merge *m = &k->r->merge;
@@ -287,7 +304,7 @@ static int contract_all(struct runs *r, struct errbuf *err)
 					goto out;
 		}
 	}
-	rc = r->shape.counted != COUNTED_NOT && fold_kinds(&k) < 0 ? -1 : merge_kinds(&k);
+	rc = fold(&k) < 0 ? -1 : merge_kinds(&k);
 out:
 	for (uint32_t i = 0; i < k.n; i++) {
 		contract_tree_free(&k.kind[i].tree);
@@ -320,7 +337,7 @@ static int check_contradictions(const struct runs *r, struct errbuf *err)
 int runs_take(struct runs *r, struct trace *const *trace, const char *const *name, uint32_t n, const struct runs_var *var,
 	      uint32_t n_var, struct errbuf *err)
 {
-	*r = (struct runs){.run = calloc(n + 1u, sizeof(*r->run)), .n_runs = n, .shape = {false, COUNTED_NOT}};
+	*r = (struct runs){.run = calloc(n + 1u, sizeof(*r->run)), .n_runs = n, .shape = {.counted = COUNTED_NOT}};
 	for (uint32_t i = 0; i < n; i++) {
 		if (r->run)
 			r->run[i] = (struct runs_run){.path = name[i], .trace = trace[i]};
@@ -346,8 +363,10 @@ static void forget_shape(struct runs *r)
 	free(r->way_behind);
 	free(r->leaf_due);
 	free(r->loop_due);
+	free(r->trips);
 	r->leaf_due = r->loop_due = NULL;
-	r->folded = false;
+	r->trips = NULL;
+	r->folded = r->uneven = false;
 	r->merge = (struct merge){0};
 	r->keys = (struct map){0};
 	r->leaf = NULL;
@@ -367,10 +386,10 @@ int runs_reshape(struct runs *r, struct runs_shape shape, struct errbuf *err)
 	r->shape = shape;
 	if (contract_all(r, err) < 0 || check_contradictions(r, err) < 0)
 		return -1;
-	if (shape.counted != COUNTED_NOT && !r->folded)
+	if ((shape.counted != COUNTED_NOT && !r->folded) || (shape.uneven && !r->uneven))
 		return 0;
 	if (runs_see(r, err) < 0)
-		return shape.counted != COUNTED_NOT ? 0 : -1;
+		return shape.counted != COUNTED_NOT || shape.uneven ? 0 : -1;
 	return 1;
 }
 

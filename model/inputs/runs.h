@@ -108,11 +108,17 @@ struct runs_between {
 };
 #define RUNS_NO_WAY UINT32_MAX
 
+/* Of a loop whose trip count differs from entry to entry, at a point. */
+struct runs_trips {
+	uint64_t entries, iterations; /* of all entries */
+};
+
 /* How the calls of a rank become a structure. by_tag: calls are distinguished by tags. counted: counted.h, with calls on
- * that side; COUNTED_NOT: not. */
+ * that side; COUNTED_NOT: not. uneven: uneven.h. */
 struct runs_shape {
 	bool by_tag;
 	enum counted_way counted;
+	bool uneven;
 };
 
 struct runs {
@@ -128,9 +134,11 @@ struct runs {
 	struct runs_shape shape;
 	bool chosen;		   /* learn_runs has chosen the shape */
 	bool folded;		   /* some loop is counted */
+	bool uneven;		   /* the trip count of some loop differs from entry to entry */
 	uint64_t *place;	   /* by control point: where it is in the program */
 	uint32_t place_cap;
 	struct runs_due **leaf_due, **loop_due; /* by node, by point; NULL where nothing is folded */
+	struct runs_trips **trips; /* if uneven: by loop, by point; NULL for a loop with an exact trip count */
 	struct runs_leaf *leaf;
 	uint32_t n_ways, ways_cap;
 	struct runs_way *way;
@@ -159,9 +167,16 @@ static inline bool runs_left_out(const struct runs *r, uint32_t run, uint32_t wi
 	return run == without || (without != UINT32_MAX && r->n_different > 1 && r->run[run].same == r->run[without].same);
 }
 
+/* For loops whose trip count differs from entry to entry: the mean, rounded. */
 static inline uint64_t runs_count(const struct merge_node *loop, uint32_t group)
 {
 	return loop->counts ? loop->counts[group] : loop->count;
+}
+
+/* NULL for a loop with an exact trip count. */
+static inline const struct runs_trips *runs_trips(const struct runs *r, const struct merge_node *loop)
+{
+	return r->uneven ? r->trips[loop->origin] : NULL;
 }
 
 /* RUNS_NO_WAY where no rank of the runs went there. */

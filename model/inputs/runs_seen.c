@@ -24,7 +24,7 @@ struct pass {
 	uint32_t depth;			  /* loops that are open */
 	uint64_t counter[RUNS_DEPTH], count[RUNS_DEPTH];
 	struct trace_iter *it;
-	struct folded_iter ahead; /* where loops are counted: */
+	struct folded_iter ahead; /* where loops are counted or uneven: */
 	uint32_t next;		  /* symbol that comes next */
 	bool more;		  /* there is one */
 	uint64_t entries;	  /* of loops, so far */
@@ -180,8 +180,6 @@ static int differs(const struct pass *p)
 		       at->rank, (unsigned long long)p->n);
 }
 
-/* ---- calls that some iterations leave out ---- */
-
 /* Does the node begin with the call that comes next? */
 static bool comes_next(const struct pass *p, const struct merge_node *n)
 {
@@ -191,6 +189,80 @@ static bool comes_next(const struct pass *p, const struct merge_node *n)
 		found = merge_has_group(n->child[i], p->r->point[p->at].group) && comes_next(p, n->child[i]);
 	return found;
 }
+
+/* ---- loops whose trip count differs from entry to entry ---- */
+
+/* What comes behind the calls that were seen. */
+struct look {
+	const struct pass *p;
+	struct folded_iter it;
+	uint32_t next;
+	bool more;
+	const struct runs_symbol *before;
+	bool open; /* such a loop has been reached: no call behind it is known */
+};
+
+/* Do the calls of the node come next? */
+static bool follows(struct look *l, const struct merge_node *n)
+{
+	const struct pass *p = l->p;
+	uint64_t count = n->kind == SKEL_LOOP ? runs_count(n, p->r->point[p->at].group) : 1;
+
+	if (n->kind == SKEL_LEAF) {
+		if (!l->more || runs_event_key(&p->symbol[l->next].is, l->before) != n->key)
+			return false;
+		l->before = p->expanded ? &p->symbol[l->next].is : NULL;
+		l->more = folded_next(&l->it, &l->next);
+		return true;
+	}
+	l->open |= runs_trips(p->r, n) != NULL;
+	for (uint64_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < n->n_child && !l->open; k++)
+			if (merge_has_group(n->child[k], p->r->point[p->at].group) && !follows(l, n->child[k]))
+				return false;
+	return true;
+}
+
+static bool iteration_follows(const struct pass *p, const struct merge_node *loop)
+{
+	struct look l = {.p = p, .it = p->ahead, .next = p->next, .more = p->more, .before = p->before};
+
+	if (!comes_next(p, loop)) /* an iteration makes a call */
+		return false;
+	for (uint32_t k = 0; k < loop->n_child && !l.open; k++)
+		if (merge_has_group(loop->child[k], p->r->point[p->at].group) && !follows(&l, loop->child[k]))
+			return false;
+	return true;
+}
+
+/* Loops without a trip count (uneven.h) get records. */
+static int trips_create(struct runs *r, const struct merge_node *n)
+{
+	bool open = false;
+
+	for (uint32_t g = 0; n->kind == SKEL_LOOP && g < r->groups.n_group; g++)
+		open |= merge_has_group(n, g) && !runs_count(n, g);
+	if (open && !(r->trips[n->origin] = arena_alloc(r->arena, r->n_points, sizeof(**r->trips))))
+		return -1;
+	for (uint32_t i = 0; i < n->n_child; i++)
+		if (trips_create(r, n->child[i]) < 0)
+			return -1;
+	return 0;
+}
+
+/* Their trip counts become means. */
+static void trips_mean(struct runs *r, struct merge_node *n)
+{
+	const struct runs_trips *t = n->kind == SKEL_LOOP ? runs_trips(r, n) : NULL;
+
+	for (uint32_t i = 0; t && i < r->n_points; i++)
+		if (t[i].entries)
+			n->counts[r->point[i].group] = (t[i].iterations + t[i].entries / 2) / t[i].entries;
+	for (uint32_t i = 0; i < n->n_child; i++)
+		trips_mean(r, n->child[i]);
+}
+
+/* ---- calls that some iterations leave out ---- */
 
 static struct runs_due *due_of(const struct pass *p, const struct merge_node *n)
 {
@@ -252,9 +324,9 @@ static int see_children(struct pass *p, const struct merge_node *n, uint64_t i, 
 static int see_node(struct pass *p, const struct merge_node *n)
 {
 	uint32_t group = p->r->point[p->at].group;
-	uint64_t count = n->kind == SKEL_LOOP ? runs_count(n, group) : 1;
+	uint64_t count = n->kind == SKEL_LOOP ? runs_count(n, group) : 1, entry, i;
+	bool open = n->kind == SKEL_LOOP && runs_trips(p->r, n);
 	struct trace_event ev;
-	uint64_t entry;
 	bool timed;
 
 	if (!merge_has_group(n, group))
@@ -264,19 +336,23 @@ static int see_node(struct pass *p, const struct merge_node *n)
 			return differs(p);
 		p->before = p->expanded ? &p->symbol[ev.sym].is : NULL;
 		p->n++;
-		if (p->r->folded)
+		if (p->r->folded || p->r->uneven)
 			p->more = folded_next(&p->ahead, &p->next);
 		return p->steps ? note_steps(p, &p->r->leaf[n->origin], &ev) : note_call(p, &p->r->leaf[n->origin], &ev, timed);
 	}
 	p->depth += n->kind == SKEL_LOOP;
 	entry = ++p->entries;
-	for (uint64_t i = 0; i < count; i++) {
+	for (i = 0; open ? iteration_follows(p, n) : i < count; i++) {
 		if (n->kind == SKEL_LOOP && p->depth <= RUNS_DEPTH) {
 			p->counter[p->depth - 1] = i;
 			p->count[p->depth - 1] = count;
 		}
 		if (see_children(p, n, i, count, entry) < 0)
 			return -1;
+	}
+	if (open && !p->steps) {
+		p->r->trips[n->origin][p->at].entries++;
+		p->r->trips[n->origin][p->at].iterations += i;
 	}
 	p->depth -= n->kind == SKEL_LOOP;
 	return 0;
@@ -381,6 +457,11 @@ int runs_see(struct runs *r, struct errbuf *err)
 		if (!r->leaf_due || !r->loop_due)
 			return err_set(err, "no memory for %u calls", r->n_leaf);
 	}
+	if (r->uneven) {
+		r->trips = calloc(r->n_loop + 1u, sizeof(struct runs_trips *));
+		if (!r->trips || trips_create(r, r->merge.root) < 0)
+			return err_set(err, "no memory for %u loops", r->n_loop);
+	}
 	r->leaf = calloc(r->n_leaf + 1u, sizeof(*r->leaf));
 	r->way_behind = malloc((r->n_leaf + 1u) * sizeof(*r->way_behind));
 	if (!r->leaf || !r->way_behind)
@@ -403,5 +484,7 @@ int runs_see(struct runs *r, struct errbuf *err)
 			return -1;
 	for (uint32_t i = 0; i < r->n_leaf; i++)
 		drop_missing(r, &r->leaf[i]);
+	if (r->uneven)
+		trips_mean(r, r->merge.root);
 	return 0;
 }

@@ -100,6 +100,25 @@ like(precedent('info', 'about.ptrace')->{out} =~ s/\s+/ /gr, qr/PREDICTED .*; ab
 $solver = decode_json(model('predict', 'diffuse.model', '--ranks', 2, '--var', 'N=30', '--anyway', '--json')->{out});
 is($solver->{about}, undef, 'nothing is about where all is exact');
 
+# Six steps whose solvers take different numbers of iterations: 498 for 30 points, and a line is near the means.
+my @uneven = map { trace(2, 'diffuse', $_, 6, '1e-5') } 10, 16, 24;
+my $uneven = model('fit', @uneven, '-o', 'uneven.model');
+like($uneven->{out}, qr/^1 calls or loops and 0 of \d+ values are not determined.*^left out one by one, 0 of 3 runs are predicted exactly/ms,
+	'diffuse with different iterations in each step: only these are not determined') or diag $uneven->{out}, $uneven->{err};
+@further = ('uneven.model', '--ranks', 2, '--var', 'arg1=30');
+$uneven = model('predict', @further);
+is($uneven->{rc}, 1, 'a prediction is refused');
+like($uneven->{err}, qr/the loop over MPI_Irecv .*, in the mean of entries that differ: no rule .*, or take about 2\.735\*arg1 \+ 0\.3043 by --anyway$/,
+	'... with a line that is near the means') or diag $uneven->{err};
+$uneven = decode_json(model('predict', @further, '--anyway', '--json')->{out});
+like($uneven->{about}, qr/^about 82 iterations of the loop over MPI_Irecv .*, in the mean of entries that differ: no exact rule; /,
+	'... and --anyway takes them');
+cmp_ok(abs($uneven->{calls} / (2 * (6 + 15 * 498 + 5)) - 1), '<=', 0.02, '... so that there are about as many calls');
+$uneven = model('predict', @further, '--anyway', '--against', trace(2, 'diffuse', 30, 6, '1e-5'));
+is($uneven->{rc}, 1, 'such a run makes other calls');
+like($uneven->{out}, qr/^against \S+: 0 of 2 ranks make the predicted calls; .* 0 values are others, 0 were not predicted; it took/m,
+	'... with the values that were predicted') or diag $uneven->{out}, $uneven->{err};
+
 # The calls themselves.
 my @heat = ('heat.model', '--ranks', 3, map { ('--var', $_) } 'arg1=200', 'arg2=20', 'arg3=10');
 my $r = model('predict', @heat, '--events', 2);

@@ -26,6 +26,12 @@ static uint32_t near_line(uint32_t k, uint32_t rank)
 	return 3 * k + k * 7 % 5 - 2;
 }
 
+static uint32_t times_three(uint32_t k, uint32_t rank)
+{
+	(void)rank;
+	return 3 * k;
+}
+
 static uint32_t no_line(uint32_t k, uint32_t rank)
 {
 	(void)rank;
@@ -38,6 +44,7 @@ static uint32_t rank_by_rank(uint32_t k, uint32_t rank)
 }
 
 static uint32_t fixed, loops = 1;
+static bool uneven; /* iterations differ from step to step, and have three calls */
 
 static uint32_t as_told(uint32_t k, uint32_t rank)
 {
@@ -56,7 +63,12 @@ static struct trace *run(solver iterations, uint32_t n, uint32_t k, uint32_t n_s
 	for (uint32_t r = 0; r < n; r++)
 		for (uint32_t i = 0; i < n_steps; i++) {
 			syn_call(s, r, "MPI_Bcast", 1, SYN(.count = k));
-			for (uint32_t it = 0; it < loops * iterations(k, r); it++)
+			for (uint32_t it = 0; uneven && it < iterations(k, r) + 2 * (uint32_t)__builtin_parity(i) - 1; it++) {
+				for (uint32_t c = 0; c < 2; c++)
+					syn_call(s, r, "MPI_Allreduce", 4, SYN(.comm = comm, .count = 1, .gap_ns = 500 * k));
+				syn_call(s, r, "MPI_Barrier", 5, SYN(.comm = comm));
+			}
+			for (uint32_t it = 0; it < loops * iterations(k, r) && !uneven; it++)
 				syn_call(s, r, it < iterations(k, r) ? "MPI_Allreduce" : "MPI_Reduce", 2,
 					 SYN(.comm = comm, .count = 1, .gap_ns = 1000 * k));
 		}
@@ -193,6 +205,59 @@ static void test_left_out(void **state)
 	world_forget(&w);
 }
 
+/* The run is no exact copy, and its time is that of the means. */
+static void in_time(struct world *w, uint32_t n, uint32_t k, uint32_t i)
+{
+	struct trace *t = run(times_three, n, k, i, 0);
+	struct foresee_difference d;
+	struct foresee f;
+
+	assert_int_equal(ask_anyway(w, &f, n, k, i), 0);
+	assert_non_null(strstr(f.about, "in the mean of entries that differ: no exact rule; 3*K + "));
+	assert_int_equal(foresee_place(&f, n, &w->err), 0);
+	assert_int_equal(foresee_compare(&f, t, &d, &w->err), 0);
+	assert_int_equal(d.exact_ranks, 0);
+	assert_true(fabs(d.predicted_s / d.wall_s - 1) < 0.01);
+	trace_close(t);
+	foresee_close(&f);
+}
+
+/* Iterations differ from step to step, by a mean of 3 K in all runs: that is no exact rule. */
+static void test_uneven(void **state)
+{
+	static const double even[RUNS] = {6, 10, 4, 8, 12, 4};
+	struct world w;
+
+	(void)state;
+	uneven = true;
+	learn(&w, times_three, even, 0);
+	world_refused(&w, run(times_three, 2, 70, 6, 0), 2, 70, 6, "how often there is the loop over MPI_Allreduce");
+	world_refused(&w, run(times_three, 2, 31, 6, 0), 2, 31, 6, ", or take about 3*K + ");
+	in_time(&w, 2, 70, 6);
+	in_time(&w, 4, 180, 20);
+	world_forget(&w);
+	uneven = false;
+}
+
+/* A line within 5 % is needed as for other loops. */
+static void test_uneven_no_line(void **state)
+{
+	struct foresee f;
+	struct trace *t[RUNS];
+	struct world w;
+
+	(void)state;
+	uneven = true;
+	for (uint32_t i = 0; i < RUNS; i++)
+		t[i] = run(no_line, ranks[i], (uint32_t)sizes[i], (uint32_t)steps[i], 0);
+	assert_int_equal(world_learn(&w, 1, t, sizes, steps, RUNS), 0);
+	assert_int_equal(ask_anyway(&w, &f, 2, 70, 5), 0);
+	assert_int_equal(foresee_rank(&f, 0, NULL, NULL, NULL, &w.err), -1);
+	foresee_close(&f);
+	world_forget(&w);
+	uneven = false;
+}
+
 static void refused_anyway(solver iterations, const double *n_steps, uint32_t comm)
 {
 	struct foresee f;
@@ -236,7 +301,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_near),	 cmocka_unit_test(test_left_out),      cmocka_unit_test(test_no_line),
 	    cmocka_unit_test(test_rank_by_rank), cmocka_unit_test(test_two_variables),
-	    cmocka_unit_test(test_two_loops),
+	    cmocka_unit_test(test_two_loops),	 cmocka_unit_test(test_uneven),	       cmocka_unit_test(test_uneven_no_line),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
