@@ -15,7 +15,6 @@
 #include "skelgen/tree/tree.h"
 
 #define SKEL_LINES_MAX 5000      /* of the source of a skeleton */
-#define SKEL_DATA_MAX  (8 << 20) /* bytes of its data, if pieces of the run can be executed instead of the whole */
 
 /* Sums over a run, ns: of the longest rank; in computation and in delays by other processes, means over ranks; and of the
  * rank that lost most. */

@@ -23,11 +23,12 @@ struct placed_list {
 };
 
 struct emit_data {
-	uint32_t n_ranks, n_gap, n_vary, n_array;
+	uint32_t n_ranks, n_gap, n_vary;
 	uint64_t *pool;
 	size_t n_pool, cap_pool;
 	struct placed_list gap, vary, array;
-	struct hash_table known_array;
+	struct hash_table known_array, known_gap, known_vary; /* places of records */
+	uint64_t gap_words;
 	double *mix; /* DATA_MIX numbers each */
 	uint32_t n_mix;
 	uint64_t *window; /* loops with windows, one after the other */
@@ -54,6 +55,8 @@ void emit_data_destroy(struct emit_data *d)
 	free(d->vary.p);
 	free(d->array.p);
 	hash_table_free(&d->known_array);
+	hash_table_free(&d->known_gap);
+	hash_table_free(&d->known_vary);
 	free(d->mix);
 	free(d->window);
 	free(d);
@@ -97,29 +100,48 @@ static size_t array_words(uint32_t n)
 	return 1 + ((size_t)n + 1) / 2;
 }
 
+/* Places the last record of the pool, which begins at `at`. A record with the same words takes its place. Returns the
+ * place of either in the list. */
+static uint32_t record_place(struct emit_data *d, struct placed_list *l, struct hash_table *known, uint32_t number,
+			     uint32_t rank, uint64_t at)
+{
+	size_t bytes = (d->n_pool - at) * sizeof *d->pool;
+	uint64_t hash = XXH3_64bits(d->pool + at, bytes);
+	uint32_t s, i;
+
+	HASH_TABLE_FOR_EACH(known, hash, s, i) {
+		if (memcmp(d->pool + l->p[i].at, d->pool + at, bytes) == 0) {
+			d->n_pool = at;
+			return i;
+		}
+	}
+	d->failed = d->failed || hash_table_add(known, hash, (uint32_t)l->n) != 0;
+	placed_add(d, l, number, rank, at);
+	return (uint32_t)l->n - 1;
+}
+
+/* The same, for a rank of which the list has a place in any case. */
+static void record_place_rank(struct emit_data *d, struct placed_list *l, struct hash_table *known, uint32_t number,
+			      uint32_t rank, uint64_t at)
+{
+	uint32_t i, n = (uint32_t)l->n;
+
+	i = record_place(d, l, known, number, rank, at);
+	if (!d->failed && i < n)
+		placed_add(d, l, number, rank, l->p[i].at);
+}
+
 uint32_t emit_data_array(struct emit_data *d, const int64_t *v, uint32_t n)
 {
 	size_t words = array_words(n), at = d->n_pool;
-	uint64_t *w = pool_take(d, words), hash;
-	uint32_t s, number;
+	uint64_t *w = pool_take(d, words);
 
 	if (w == NULL)
 		return 0;
 	w[0] = n;
 	for (uint32_t i = 0; i < n; i++)
 		((int32_t *)(w + 1))[i] = (int32_t)v[i];
-	hash = XXH3_64bits(w, words * sizeof *w);
-	HASH_TABLE_FOR_EACH(&d->known_array, hash, s, number) {
-		const uint64_t *there = d->pool + d->array.p[number].at;
-
-		if (there[0] == n && memcmp(there, w, words * sizeof *w) == 0) {
-			d->n_pool = at;
-			return number;
-		}
-	}
-	placed_add(d, &d->array, d->n_array, 0, at);
-	d->failed = d->failed || hash_table_add(&d->known_array, hash, d->n_array) != 0;
-	return d->n_array++;
+	return record_place(d, &d->array, &d->known_array, (uint32_t)d->array.n, 0, at);
 }
 
 void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, const struct emit_gap_values *v)
@@ -135,7 +157,13 @@ void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, const struc
 	w[3] = v->period;
 	w[4] = v->entry_stratum | (uint64_t)v->entry_slot << 32;
 	memcpy(w + DATA_GAP, v->ns, (n + n_entry) * sizeof *v->ns);
-	placed_add(d, &d->gap, gap, rank, at);
+	record_place_rank(d, &d->gap, &d->known_gap, gap, rank, at);
+	d->gap_words += d->n_pool - at;
+}
+
+uint64_t emit_data_gap_bytes(const struct emit_data *d)
+{
+	return (d->gap_words + (uint64_t)d->n_ranks * d->n_gap) * sizeof *d->pool;
 }
 
 /* Streams are worked on as the rest of the floating point is: of 16 lines those in packed form. */
@@ -187,7 +215,7 @@ void emit_data_vary(struct emit_data *d, uint32_t vary, uint32_t rank, const uin
 		w[4 + 2 * (size_t)i] = run_row[i];
 	}
 	memcpy(w + 3 + 2 * (size_t)n_run, rows, (size_t)n_row * n_col * sizeof *rows);
-	placed_add(d, &d->vary, vary, rank, at);
+	record_place_rank(d, &d->vary, &d->known_vary, vary, rank, at);
 }
 
 static uint64_t as_word(double v)
@@ -237,7 +265,7 @@ uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 
 	if (d->mix == NULL)
 		emit_data_mixes(d, &equal);
-	mixes = DATA_HEADER + gaps + varies + d->n_array;
+	mixes = DATA_HEADER + gaps + varies + d->array.n;
 	head = mixes + (size_t)d->n_mix * DATA_MIX;
 	windows = d->n_loop > 0 ? 1 + d->n_window : 0;
 	w = d->failed ? NULL : calloc(head + d->n_pool + windows, sizeof *w);
@@ -248,7 +276,7 @@ uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 	w[2] = d->n_ranks;
 	w[3] = d->n_gap;
 	w[4] = d->n_vary;
-	w[5] = d->n_array;
+	w[5] = d->array.n;
 	w[6] = *n_words = head + d->n_pool + windows;
 	w[8] = d->n_mix;
 	if (windows > 0) {

@@ -31,6 +31,8 @@ struct emit_gap_values {
 };
 
 void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, const struct emit_gap_values *v);
+/* Bytes of all gaps so far, with the offsets of the ranks. */
+uint64_t emit_data_gap_bytes(const struct emit_data *d);
 /* All mixes, once. Without them there is one, of equal shares. */
 void emit_data_mixes(struct emit_data *d, const struct compute_profile *m);
 /* The windows of a loop, by its number in the source. */

@@ -48,6 +48,8 @@ struct emit {
 	uint64_t io_calls[2][TRACE_FN_N]; /* of functions on files: [0] always delays, [1] made where there are scratch files */
 	uint32_t io_unknown; /* calls in the source whose file, datatype or request the trace does not tell */
 	bool *recorded;      /* by leaf_id: each gap that runs is written */
+	uint64_t gap_bytes;  /* that gaps may have in the data */
+	struct rank_share *share; /* by 2 * leaf_id: of its gap; by 2 * leaf_id + 1: of its calls that are delays */
 	bool *follows;       /* by node id: loops whose windows vary as the traced iterations did */
 	double lost_ns;      /* of calls that cannot be reproduced, mean over ranks */
 	bool clocks_apart;   /* of ranks: a share of long gaps ran since they last met */

@@ -2,24 +2,29 @@
 /*
  * Compute before a call. The source has one figure where ranks and strata agree. Elsewhere skel.c.data has a record per
  * rank: the gap of each execution that runs (timing/gap_record.h), or a distribution. The values are scaled: the executions
- * that a plan samples add up, by their weights, to the traced total.
+ * that a plan samples add up, by their weights, to the traced total. Many ranks share records: see rank_share.h.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "skelgen/emit/rank_share.h"
 #include "skelgen/emit/lower_tree.h"
 #include "skelgen/runtime/data.h"
 
 #define LEAST_NS   30.0   /* what the skeleton itself spends between two calls, about */
-#define AGREE      0.005  /* ranks within half a per cent are written as one figure */
 #define MAX_WEIGHTS 200000 /* executions of a gap that are looked at one by one: a fraction of a second */
 #define MAX_RECORDED (1u << 19) /* gaps that are written one by one: 4 MiB */
 #define FOLLOW_SHARE 0.5  /* of the time of a loop's gaps that is recorded: the rest does not hide it */
 
-static double mean_ns(const struct skel_leaf_time *t, bool with_call)
+/* Times of a leaf. The first two share a place in e->share. */
+enum gap_of { GAP_ALONE, CALL_ALONE, GAP_WITH_CALL };
+
+static double mean_ns(const struct skel_leaf_time *t, enum gap_of of)
 {
-	return t->made > 0 ? (t->gap_ns + (with_call ? t->dur_ns : 0)) / (double)t->made : 0;
+	double ns = (of != CALL_ALONE ? t->gap_ns : 0) + (of != GAP_ALONE ? t->dur_ns : 0);
+
+	return t->made > 0 ? ns / (double)t->made : 0;
 }
 
 static uint32_t gap_mix(const struct emit *e, const struct skel_node *leaf)
@@ -35,7 +40,7 @@ bool gap_needs_position(const struct emit *e, const struct skel_node *leaf)
 		const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][i];
 		bool differ = t->n_stratum > 1 || t->entry != NULL || gap_record_of(&e->times->records, e->times, leaf->leaf_id, i) != NULL;
 
-		if (differ && mean_ns(t, false) >= LEAST_NS)
+		if (differ && mean_ns(t, GAP_ALONE) >= LEAST_NS)
 			return true;
 	}
 	return false;
@@ -240,13 +245,144 @@ static void follows_find(struct emit *e, const struct skel_node *n)
 		follows_find(e, n->child[i]);
 }
 
+/* What all ranks say about a gap. */
+struct gap_survey {
+	double least, most, sum;      /* means of the ranks */
+	double gap_ns, made;          /* sums over ranks; of gap_ns with the calls or alone */
+	bool strata, spread, entered; /* of some ranks */
+};
+
+static struct gap_survey survey(const struct emit *e, const struct skel_node *leaf, enum gap_of of)
+{
+	const struct skel_leaf_time *t = e->times->leaf[leaf->leaf_id];
+	struct gap_survey s = {.least = INFINITY};
+
+	for (uint32_t i = 0; i < rank_set_count(&leaf->ranks); i++) {
+		double m = mean_ns(&t[i], of);
+
+		s.least = fmin(s.least, m);
+		s.most = fmax(s.most, m);
+		s.sum += m;
+		s.gap_ns += m * (double)t[i].made;
+		s.made += (double)t[i].made;
+		s.strata |= t[i].n_stratum > 1;
+		s.spread |= t[i].n_quantile > 1 && e->times->orders.at != NULL;
+		s.entered |= t[i].entry != NULL;
+	}
+	if (of == CALL_ALONE)
+		s.strata = s.spread = s.entered = false;
+	return s;
+}
+
+static bool all_agree(const struct gap_survey *s)
+{
+	return !s->strata && !s->spread && !s->entered && s->most - s->least <= GAP_AGREE * s->most;
+}
+
+/* The members of a gap, rank by rank; NULL without memory. */
+static struct rank_member *members_make(const struct emit *e, const struct skel_node *leaf, enum gap_of of)
+{
+	const struct skel_leaf_time *t = e->times->leaf[leaf->leaf_id];
+	struct rank_member *m = calloc(rank_set_count(&leaf->ranks) + 1u, sizeof *m);
+	uint32_t i = 0;
+
+	if (m == NULL)
+		return NULL;
+	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++)
+		m[i] = (struct rank_member){.rank = r, .index = i, .n = t[i].n, .made = t[i].made,
+					    .period = t[i].entry != NULL ? t[i].period : 0, .ns = mean_ns(&t[i], of)};
+	return m;
+}
+
+/* Bytes of a rank's record. */
+static uint64_t record_bytes(const struct emit *e, const struct skel_node *leaf, uint32_t rank, uint32_t index,
+			     enum gap_of of)
+{
+	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][index];
+	double n = 1;
+
+	if (of != CALL_ALONE && e->recorded[leaf->leaf_id]) {
+		struct around a;
+
+		loops_around(e, leaf, rank, &a);
+		n = sampled_most(&a);
+		n = n > 0 ? n : (double)t->made;
+	} else if (of != CALL_ALONE) {
+		struct gap_values v;
+
+		n = values_fill(e, leaf, index, &v);
+	}
+	return (DATA_GAP + (uint64_t)n) * sizeof(uint64_t);
+}
+
+/* The item of a gap that is in skel.c.data unless it has one figure. Returns false if it is in the source. */
+static bool item_fill(const struct emit *e, const struct skel_node *leaf, enum gap_of of, struct rank_share *item)
+{
+	const struct skel_leaf_time *t = e->times->leaf[leaf->leaf_id];
+	struct gap_survey s = survey(e, leaf, of);
+	uint32_t i = 0;
+
+	if (s.made == 0 || s.most < LEAST_NS || all_agree(&s))
+		return false;
+	item->table = e->tree->n_ranks * sizeof(uint64_t);
+	item->time_ns = s.gap_ns;
+	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++) {
+		uint64_t bytes = record_bytes(e, leaf, r, i, of);
+
+		item->full += bytes;
+		item->record = bytes > item->record ? bytes : item->record;
+		item->spread_ns += fabs(mean_ns(&t[i], of) - s.gap_ns / s.made) * (double)t[i].made;
+	}
+	return true;
+}
+
+/* Which of the leaf's times may be in skel.c.data. */
+static bool is_item(const struct emit *e, const struct skel_node *leaf, enum gap_of of)
+{
+	bool io = lower_is_io(e, leaf);
+
+	return of == CALL_ALONE ? io && !lower_io_meets(leaf) : io || trace_fn[leaf->fn].cls != TC_INIT;
+}
+
+/* Choose what ranks share. Returns 0, or -1 without memory. */
+static int share_choose(struct emit *e)
+{
+	uint32_t n = 2 * e->tree->n_leaf;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct rank_share *item = &e->share[i];
+
+		if (is_item(e, e->tree->leaf[i / 2], i % 2) && item_fill(e, e->tree->leaf[i / 2], i % 2, item))
+			sum += item->table + item->full;
+	}
+	if (sum <= e->gap_bytes)
+		return 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct rank_member *m;
+
+		if (e->share[i].full == 0) {
+			e->share[i].level = GAP_PLAIN; /* in the data if its calls are computed away with it */
+			continue;
+		}
+		m = members_make(e, e->tree->leaf[i / 2], i % 2);
+		if (m == NULL)
+			return -1;
+		rank_share_count(&e->share[i], m, rank_set_count(&e->tree->leaf[i / 2]->ranks));
+		free(m);
+	}
+	rank_share_choose(e->share, n, e->gap_bytes);
+	return 0;
+}
+
 int lower_gap_prepare(struct emit *e)
 {
 	uint64_t left = MAX_RECORDED;
 
 	e->recorded = calloc(e->tree->n_leaf + 1u, sizeof *e->recorded);
 	e->follows = calloc(e->tree->n_node + 1u, sizeof *e->follows);
-	if (e->recorded == NULL || e->follows == NULL)
+	e->share = calloc(2 * e->tree->n_leaf + 1u, sizeof *e->share);
+	if (e->recorded == NULL || e->follows == NULL || e->share == NULL)
 		return -1;
 	for (uint32_t i = 0; i < e->tree->n_leaf; i++) {
 		uint64_t n = recorded_gaps(e, e->tree->leaf[i], left);
@@ -254,17 +390,53 @@ int lower_gap_prepare(struct emit *e)
 		e->recorded[i] = n > 0;
 		left -= n;
 	}
+	if (share_choose(e) != 0)
+		return -1;
+	for (uint32_t i = 0; i < e->tree->n_leaf; i++)
+		e->recorded[i] = e->recorded[i] && e->share[2 * i].level < GAP_PLAIN;
 	follows_find(e, e->tree->root);
 	return 0;
 }
 
-/* The gap of each execution that runs. */
-static void put_recorded(struct emit *e, uint32_t gap, const struct skel_node *leaf, uint32_t rank, double call_ns)
+/* A group of ranks: the record of one of them, with the mean of all. */
+struct gap_group {
+	const struct rank_member *member;
+	uint32_t n, rank, index;  /* members; the one whose record it is */
+	double factor, call_ns;   /* of its gaps; mean duration of the calls */
+	double mean_ns;           /* of both */
+};
+
+static struct gap_group group_make(const struct emit *e, const struct skel_node *leaf, enum gap_of of,
+				   const struct rank_member *m, uint32_t n)
 {
-	uint32_t index = rank_set_index(&leaf->ranks, rank);
-	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][index];
-	struct sampling w = {.t = t, .lr = &leaf->by_rank[index], .ns = calloc(t->n, sizeof *w.ns),
-			     .record = gap_record_of(&e->times->records, e->times, leaf->leaf_id, index)};
+	const struct skel_leaf_time *t = e->times->leaf[leaf->leaf_id];
+	struct gap_group g = {.member = m, .n = n, .rank = m[n / 2].rank, .index = m[n / 2].index};
+	double gap_ns = 0, call_ns = 0, made = 0, own = mean_ns(&t[g.index], GAP_ALONE);
+
+	for (uint32_t i = 0; i < n; i++) {
+		gap_ns += t[m[i].index].gap_ns;
+		call_ns += t[m[i].index].dur_ns;
+		made += (double)t[m[i].index].made;
+	}
+	gap_ns = of != CALL_ALONE && made > 0 ? gap_ns / made : 0;
+	g.call_ns = of != GAP_ALONE && made > 0 ? call_ns / made : 0;
+	g.mean_ns = gap_ns + g.call_ns;
+	g.factor = n > 1 && own > 0 ? gap_ns / own : 1;
+	return g;
+}
+
+static void put_group(struct emit *e, uint32_t gap, const struct gap_group *g, const struct emit_gap_values *v)
+{
+	for (uint32_t i = 0; i < g->n; i++)
+		emit_data_gap(e->data, gap, g->member[i].rank, v);
+}
+
+/* The gap of each execution that runs. */
+static void put_recorded(struct emit *e, uint32_t gap, const struct skel_node *leaf, const struct gap_group *g)
+{
+	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][g->index];
+	struct sampling w = {.t = t, .lr = &leaf->by_rank[g->index], .ns = calloc(t->n, sizeof *w.ns),
+			     .record = gap_record_of(&e->times->records, e->times, leaf->leaf_id, g->index)};
 	struct emit_gap_values v = {.n_occ = t->n, .mix = gap_mix(e, leaf), .n_stratum = 1, .n_slot = 1, .ns = w.ns};
 	double factor, sum = 0;
 
@@ -272,118 +444,114 @@ static void put_recorded(struct emit *e, uint32_t gap, const struct skel_node *l
 		e->no_memory = true;
 		return;
 	}
-	factor = correction(e, leaf, rank, &w);
+	factor = correction(e, leaf, g->rank, &w) * g->factor;
 	if (w.n > 0) {
 		for (uint64_t i = 0; i < w.n; i++)
-			w.ns[i] = w.ns[i] * factor + call_ns;
+			w.ns[i] = w.ns[i] * factor + g->call_ns;
 	} else { /* all calls that are made run */
 		for (uint64_t i = 0; i < t->n; i++)
 			sum += isnan(w.record[i]) ? 0 : w.record[i];
+		factor = sum > 0 ? t->gap_ns / sum * g->factor : 0;
 		for (uint64_t i = 0; i < t->n; i++)
 			if (!isnan(w.record[i]))
-				w.ns[w.n++] = (sum > 0 ? w.record[i] * (t->gap_ns / sum) : 0) + call_ns;
+				w.ns[w.n++] = w.record[i] * factor + g->call_ns;
 	}
 	v.n_slot = (uint32_t)w.n;
-	emit_data_gap(e->data, gap, rank, &v);
+	put_group(e, gap, g, &v);
 	free(w.ns);
 }
 
-static void put_values(struct emit *e, uint32_t gap, const struct skel_node *leaf, uint32_t rank, double call_ns)
+static void put_values(struct emit *e, uint32_t gap, const struct skel_node *leaf, const struct gap_group *g)
 {
-	uint32_t index = rank_set_index(&leaf->ranks, rank), n;
-	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][index];
+	const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][g->index];
 	struct gap_values v;
-	struct sampling w = {.t = t, .lr = &leaf->by_rank[index], .v = &v};
-	double factor = 1;
+	struct sampling w = {.t = t, .lr = &leaf->by_rank[g->index], .v = &v};
+	struct emit_gap_values out = {.n_occ = t->n, .mix = gap_mix(e, leaf), .ns = v.ns};
+	double factor = g->factor;
+	uint32_t n = values_fill(e, leaf, g->index, &v);
 
-	n = values_fill(e, leaf, index, &v);
 	if (t->entry != NULL || v.part[0].n_stratum > 1 || v.part[0].n_slot > 1)
-		factor = correction(e, leaf, rank, &w);
+		factor *= correction(e, leaf, g->rank, &w);
 	for (uint32_t i = 0; i < n; i++)
-		v.ns[i] = v.ns[i] * factor + call_ns;
-	emit_data_gap(e->data, gap, rank,
-		      &(struct emit_gap_values){.n_occ = t->n, .mix = gap_mix(e, leaf), .period = t->entry != NULL ? t->period : 0,
-						.n_stratum = v.part[0].n_stratum, .n_slot = v.part[0].n_slot,
-						.entry_stratum = v.part[1].n_stratum, .entry_slot = v.part[1].n_slot, .ns = v.ns});
+		v.ns[i] = v.ns[i] * factor + g->call_ns;
+	out.period = t->entry != NULL ? t->period : 0;
+	out.n_stratum = v.part[0].n_stratum;
+	out.n_slot = v.part[0].n_slot;
+	out.entry_stratum = v.part[1].n_stratum;
+	out.entry_slot = v.part[1].n_slot;
+	put_group(e, gap, g, &out);
 }
 
-/* The gaps of all ranks, to each of which the mean duration of the call is added. */
-static void put_gaps(struct emit *e, uint32_t gap, const struct skel_node *leaf, bool with_call)
+/* The times of all ranks, group by group. */
+static void put_gaps(struct emit *e, uint32_t gap, const struct skel_node *leaf, enum gap_of of, int level)
 {
-	uint32_t i = 0;
+	uint32_t n = rank_set_count(&leaf->ranks), mix = of == CALL_ALONE ? 0 : gap_mix(e, leaf);
+	struct rank_member *m = members_make(e, leaf, of);
 
-	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++) {
-		const struct skel_leaf_time *t = &e->times->leaf[leaf->leaf_id][i];
-		double call_ns = with_call && t->made > 0 ? t->dur_ns / (double)t->made : 0;
-
-		if (e->recorded[leaf->leaf_id])
-			put_recorded(e, gap, leaf, r, call_ns);
-		else
-			put_values(e, gap, leaf, r, call_ns);
+	if (m == NULL) {
+		e->no_memory = true;
+		return;
 	}
+	rank_members_sort(m, n, level);
+	for (uint32_t i = 0, end; i < n; i = end) {
+		struct gap_group g;
+
+		end = rank_group_end(m, n, i, level);
+		g = group_make(e, leaf, of, m + i, end - i);
+		if (of == CALL_ALONE || level == GAP_PLAIN)
+			put_group(e, gap, &g, &(struct emit_gap_values){.n_occ = m[i].n, .mix = mix, .n_stratum = 1,
+									.n_slot = 1, .ns = &g.mean_ns});
+		else if (e->recorded[leaf->leaf_id])
+			put_recorded(e, gap, leaf, &g);
+		else
+			put_values(e, gap, leaf, &g);
+	}
+	free(m);
 }
 
 void lower_gap(struct emit *e, const struct skel_node *leaf, bool with_call)
 {
-	const struct skel_leaf_time *t = e->times->leaf[leaf->leaf_id];
-	uint32_t n = rank_set_count(&leaf->ranks), gap;
-	double least = INFINITY, most = 0, sum = 0;
-	bool strata = false, spread = false, entered = false;
+	enum gap_of of = with_call ? GAP_WITH_CALL : GAP_ALONE;
+	int level = e->share[2 * leaf->leaf_id].level;
+	struct gap_survey s = survey(e, leaf, of);
+	bool plain = level >= GAP_PLAIN, agree = all_agree(&s);
+	uint32_t gap;
 
-	for (uint32_t i = 0; i < n; i++) {
-		double m = mean_ns(&t[i], with_call);
-
-		least = fmin(least, m);
-		most = fmax(most, m);
-		sum += m;
-		strata |= t[i].n_stratum > 1;
-		spread |= t[i].n_quantile > 1 && e->times->orders.at != NULL;
-		entered |= t[i].entry != NULL;
-	}
-	if (n == 0 || most < LEAST_NS)
+	if (s.made == 0 || s.most < LEAST_NS)
 		return;
-	if (!strata && !spread && !entered && most - least <= AGREE * most) {
+	if (agree || level == GAP_ONE) {
 		code_int(&e->body, gap_mix(e, leaf));
-		code_real(&e->body, sum / n, 1);
+		code_real(&e->body, agree ? s.sum / rank_set_count(&leaf->ranks) : s.gap_ns / s.made, 1);
 		code_do(&e->body, "skel_compute");
 		return;
 	}
 	gap = emit_data_new_gap(e->data);
-	put_gaps(e, gap, leaf, with_call);
+	put_gaps(e, gap, leaf, of, level);
 	code_int(&e->body, gap);
 	code_do(&e->body, "skel_gap");
-	code_comment_beside(&e->body, "%.3g to %.3g us, by rank%s%s%s", least * 1e-3, most * 1e-3, strata ? " and time" : "",
-			    spread ? ", from its distribution" : "", entered ? ", others in the first turn" : "");
+	code_comment_beside(&e->body, "%.3g to %.3g us, by rank%s%s%s", s.least * 1e-3, s.most * 1e-3,
+			    s.strata && !plain ? " and time" : "", s.spread && !plain ? ", from its distribution" : "",
+			    s.entered && !plain ? ", others in the first turn" : "");
 }
 
 void lower_delay(struct emit *e, const struct skel_node *leaf, bool least)
 {
-	const struct skel_leaf_time *t = e->times->leaf[leaf->leaf_id];
-	uint32_t n = rank_set_count(&leaf->ranks), i, gap;
-	double low = INFINITY, high = 0, sum = 0;
+	int level = e->share[2 * leaf->leaf_id + CALL_ALONE].level;
+	struct gap_survey s = survey(e, leaf, CALL_ALONE);
+	bool agree = all_agree(&s);
+	double mean = agree ? s.sum / rank_set_count(&leaf->ranks) : s.gap_ns / s.made;
+	uint32_t gap;
 
-	for (i = 0; i < n; i++) {
-		double m = t[i].made > 0 ? t[i].dur_ns / (double)t[i].made : 0;
-
-		low = fmin(low, m);
-		high = fmax(high, m);
-		sum += m;
-	}
-	if (n == 0 || (least ? low : high) < LEAST_NS)
+	if (s.made == 0 || (least ? s.least : s.most) < LEAST_NS)
 		return;
-	if (least || high - low <= AGREE * high) {
-		code_real(&e->body, least ? low : sum / n, 1);
+	if (least || agree || level == GAP_ONE) {
+		code_real(&e->body, least ? s.least : mean, 1);
 		code_do(&e->body, "skel_delay");
 		return;
 	}
 	gap = emit_data_new_gap(e->data);
-	i = 0;
-	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++) {
-		double mean = t[i].made > 0 ? t[i].dur_ns / (double)t[i].made : 0;
-
-		emit_data_gap(e->data, gap, r, &(struct emit_gap_values){.n_occ = t[i].n, .n_stratum = 1, .n_slot = 1, .ns = &mean});
-	}
+	put_gaps(e, gap, leaf, CALL_ALONE, level);
 	code_int(&e->body, gap);
 	code_do(&e->body, "skel_delay_by_rank");
-	code_comment_beside(&e->body, "%.3g to %.3g us", low * 1e-3, high * 1e-3);
+	code_comment_beside(&e->body, "%.3g to %.3g us", s.least * 1e-3, s.most * 1e-3);
 }

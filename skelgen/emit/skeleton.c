@@ -14,6 +14,7 @@
 #include "skelgen/emit/lower_tree.h"
 
 #define N_FILES 5
+#define GAPS_LEAST (SKEL_DATA_MAX / 8) /* bytes for gaps if values of calls need nearly all: ranks still differ */
 
 struct out_file {
 	const char *name;
@@ -209,7 +210,20 @@ static uint32_t lines_count(const struct text *t)
 	return n;
 }
 
-/* dir: NULL to write nothing. */
+/* If the data are too long: fewer bytes for gaps the next time. Returns false if the gaps can have no fewer. */
+static bool gaps_shrink(struct emit *e, uint64_t bytes)
+{
+	uint64_t gaps = emit_data_gap_bytes(e->data), over = bytes > SKEL_DATA_MAX ? bytes - SKEL_DATA_MAX : 0;
+
+	if (over == 0 || e->gap_bytes <= GAPS_LEAST || gaps <= GAPS_LEAST)
+		return false;
+	gaps = gaps < e->gap_bytes ? gaps : e->gap_bytes;
+	e->gap_bytes = gaps > GAPS_LEAST + over ? gaps - over : GAPS_LEAST;
+	return true;
+}
+
+/* dir: NULL to write nothing. Returns 0, or -1 with the reason. Returns 1 with fewer gap_bytes if the data are too
+ * long. */
 static int compose(struct emit *e, const char *dir, struct skel_emit_report *out, struct errbuf *err)
 {
 	struct text source = {.len = 0}, makefile = {.len = 0}, report = {.len = 0};
@@ -220,6 +234,10 @@ static int compose(struct emit *e, const char *dir, struct skel_emit_report *out
 
 	if (lower_tree(e) != 0 || (data = emit_data_finish(e->data, &words)) == NULL)
 		goto no_memory;
+	if (gaps_shrink(e, words * sizeof *data)) {
+		rv = 1;
+		goto done;
+	}
 	*out = (struct skel_emit_report){.calls = e->tree->n_leaf, .confidence = emit_confidence(e)};
 	p.data = data;
 	p.n_data = words;
@@ -253,12 +271,13 @@ done:
 	return rv;
 }
 
-static int emit(const struct skel_planned *in, const char *dir, const struct skel_emit_options *options,
-		struct skel_emit_report *out, struct errbuf *err)
+static int emit_once(const struct skel_planned *in, const char *dir, const struct skel_emit_options *options,
+		     uint64_t *gap_bytes, struct skel_emit_report *out, struct errbuf *err)
 {
 	const struct skel_tree *tree = in->tree;
 	struct emit e = {.tree = tree, .times = in->times, .plan = in->plan, .profile = in->profile, .buffered = in->buffered,
-			 .pieces = in->pieces, .events = in->events, .opt = options, .max_slot = -1};
+			 .pieces = in->pieces, .events = in->events, .opt = options, .max_slot = -1,
+			 .gap_bytes = *gap_bytes};
 	int rv = -1;
 
 	e.data = emit_data_create(tree->n_ranks);
@@ -269,17 +288,31 @@ static int emit(const struct skel_planned *in, const char *dir, const struct ske
 	}
 	emit_data_mixes(e.data, e.profile);
 	rv = compose(&e, dir, out, err);
+	*gap_bytes = e.gap_bytes;
 done:
 	emit_data_destroy(e.data);
 	free(e.type_used);
 	free(e.named);
 	free(e.wait_kind);
 	free(e.recorded);
+	free(e.share);
 	free(e.follows);
 	code_free(&e.array.entry);
 	code_free(&e.array.value);
 	code_free(&e.body);
 	text_free(&e.notes);
+	return rv;
+}
+
+static int emit(const struct skel_planned *in, const char *dir, const struct skel_emit_options *options,
+		struct skel_emit_report *out, struct errbuf *err)
+{
+	uint64_t gap_bytes = SKEL_DATA_MAX;
+	int rv;
+
+	do
+		rv = emit_once(in, dir, options, &gap_bytes, out, err);
+	while (rv == 1);
 	return rv;
 }
 

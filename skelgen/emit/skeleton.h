@@ -14,6 +14,8 @@
 #include "skelgen/timing/times.h"
 #include "skelgen/tree/tree.h"
 
+#define SKEL_DATA_MAX (8 << 20) /* bytes of skel.c.data: gaps take what values of calls and arrays leave of them */
+
 /* What the stages before have found; borrowed. */
 struct skel_planned {
 	const struct skel_tree *tree; /* resolved */

@@ -251,6 +251,37 @@ static void test_data_layout(void **arg)
 	emit_data_destroy(d);
 }
 
+/* Ranks with the same values share a record. */
+static void test_data_shared(void **arg)
+{
+	struct emit_data *d = emit_data_create(3);
+	const int64_t rows[] = {10, 11};
+	const uint64_t end[] = {5};
+	const uint32_t row[] = {0};
+	const double ns[] = {1.5, 2.5, 1.5};
+	uint64_t *w, gap_bytes;
+	size_t n;
+
+	(void)arg;
+	emit_data_new_gap(d);
+	emit_data_new_vary(d);
+	for (uint32_t r = 0; r < 3; r++) {
+		emit_data_gap(d, 0, r, &(struct emit_gap_values){.n_occ = 9, .n_stratum = 1, .n_slot = 1,
+								 .ns = &ns[r]});
+		emit_data_vary(d, 0, r, end, row, 1, rows, 1, r == 1 ? 1 : 2);
+	}
+	gap_bytes = emit_data_gap_bytes(d);
+	w = emit_data_finish(d, &n);
+	assert_non_null(w);
+	for (int k = 0; k < 6; k += 3) {
+		assert_int_equal(w[DATA_HEADER + k], w[DATA_HEADER + k + 2]);
+		assert_int_not_equal(w[DATA_HEADER + k], w[DATA_HEADER + k + 1]);
+	}
+	assert_int_equal(gap_bytes, (3 + 2 * (DATA_GAP + 1)) * sizeof *w);
+	free(w);
+	emit_data_destroy(d);
+}
+
 #define TURNS 100
 
 /* The record of the gaps of a rank with the most values. */
@@ -501,7 +532,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_room_that_is_used, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_report, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_failure_leaves_nothing, make_dir, remove_dir),
-		cmocka_unit_test(test_data_layout),
+		cmocka_unit_test(test_data_layout), cmocka_unit_test(test_data_shared),
 		cmocka_unit_test_setup_teardown(test_gaps_keep_their_order, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_report_of_spikes, make_dir, remove_dir),
 		cmocka_unit_test(test_statement_breaks),
