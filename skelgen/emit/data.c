@@ -163,7 +163,7 @@ void emit_data_gap(struct emit_data *d, uint32_t gap, uint32_t rank, const struc
 
 uint64_t emit_data_gap_bytes(const struct emit_data *d)
 {
-	return (d->gap_words + (uint64_t)d->n_ranks * d->n_gap) * sizeof *d->pool;
+	return (d->gap_words + data_table((uint64_t)d->n_ranks * d->n_gap)) * sizeof *d->pool;
 }
 
 /* Streams are worked on as the rest of the floating point is: of 16 lines those in packed form. */
@@ -256,19 +256,29 @@ void emit_data_windows(struct emit_data *d, uint32_t loop, const struct sampled_
 	}
 }
 
+/* The offsets of a list, n of each rank. */
+static void table_fill(uint64_t *table, const struct placed_list *l, uint32_t n, size_t head)
+{
+	uint32_t *offset = (uint32_t *)table;
+
+	for (size_t i = 0; i < l->n; i++)
+		offset[(size_t)l->p[i].rank * n + l->p[i].number] = (uint32_t)(head + l->p[i].at);
+}
+
 uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 {
 	static const struct compute_profile equal = {
 		.n_mix = 1, .mix = {{.share = {[0 ... CLASS_N - 1] = 1.0 / CLASS_N}, .threads = 1}}};
-	size_t gaps = (size_t)d->n_ranks * d->n_gap, varies = (size_t)d->n_ranks * d->n_vary, mixes, head, windows;
+	size_t gaps = DATA_HEADER, varies = gaps + data_table((uint64_t)d->n_ranks * d->n_gap), head, windows;
+	size_t arrays = varies + data_table((uint64_t)d->n_ranks * d->n_vary), mixes = arrays + data_table(d->array.n);
 	uint64_t *w;
 
 	if (d->mix == NULL)
 		emit_data_mixes(d, &equal);
-	mixes = DATA_HEADER + gaps + varies + d->array.n;
 	head = mixes + (size_t)d->n_mix * DATA_MIX;
 	windows = d->n_loop > 0 ? 1 + d->n_window : 0;
-	w = d->failed ? NULL : calloc(head + d->n_pool + windows, sizeof *w);
+	*n_words = head + d->n_pool + windows;
+	w = d->failed || *n_words > UINT32_MAX ? NULL : calloc(*n_words, sizeof *w);
 	if (w == NULL)
 		return NULL;
 	w[0] = DATA_MAGIC;
@@ -277,20 +287,16 @@ uint64_t *emit_data_finish(struct emit_data *d, size_t *n_words)
 	w[3] = d->n_gap;
 	w[4] = d->n_vary;
 	w[5] = d->array.n;
-	w[6] = *n_words = head + d->n_pool + windows;
+	w[6] = *n_words;
 	w[8] = d->n_mix;
 	if (windows > 0) {
 		w[9] = head + d->n_pool;
 		w[w[9]] = d->n_loop;
 		memcpy(w + w[9] + 1, d->window, d->n_window * sizeof *w);
 	}
-	for (size_t i = 0; i < d->gap.n; i++)
-		w[DATA_HEADER + (size_t)d->gap.p[i].rank * d->n_gap + d->gap.p[i].number] = head + d->gap.p[i].at;
-	for (size_t i = 0; i < d->vary.n; i++)
-		w[DATA_HEADER + gaps + (size_t)d->vary.p[i].rank * d->n_vary + d->vary.p[i].number] =
-			head + d->vary.p[i].at;
-	for (size_t i = 0; i < d->array.n; i++)
-		w[DATA_HEADER + gaps + varies + i] = head + d->array.p[i].at;
+	table_fill(w + gaps, &d->gap, d->n_gap, head);
+	table_fill(w + varies, &d->vary, d->n_vary, head);
+	table_fill(w + arrays, &d->array, 0, head);
 	memcpy(w + mixes, d->mix, (size_t)d->n_mix * DATA_MIX * sizeof *d->mix);
 	if (d->n_pool > 0)
 		memcpy(w + head, d->pool, d->n_pool * sizeof *w);

@@ -324,7 +324,7 @@ static bool item_fill(const struct emit *e, const struct skel_node *leaf, enum g
 
 	if (s.made == 0 || s.most < LEAST_NS || all_agree(&s))
 		return false;
-	item->table = e->tree->n_ranks * sizeof(uint64_t);
+	item->table = data_table(e->tree->n_ranks) * sizeof(uint64_t);
 	item->time_ns = s.gap_ns;
 	for (uint32_t r = rank_set_first(&leaf->ranks); r != UINT32_MAX; r = rank_set_next(&leaf->ranks, r), i++) {
 		uint64_t bytes = record_bytes(e, leaf, r, i, of);

@@ -60,7 +60,8 @@ static int tables_find(struct data_tables *t)
 	    t->n_mix > COMPUTE_MIXES)
 		return -1;
 	/* At most 2^27 words and 2^24 ranks: nothing here can overflow. */
-	head = DATA_HEADER + t->ranks * (t->n_gap + t->n_vary) + t->n_array + DATA_MIX * t->n_mix;
+	head = DATA_HEADER + data_table(t->ranks * t->n_gap) + data_table(t->ranks * t->n_vary) +
+	       data_table(t->n_array) + DATA_MIX * t->n_mix;
 	return head <= t->n_word ? 0 : -1;
 }
 
@@ -214,18 +215,18 @@ static int windows_fit(struct data_tables *t, uint64_t off)
 
 static int records_fit(struct data_tables *t, uint64_t *columns)
 {
-	const uint64_t *gap = t->word + DATA_HEADER, *vary = gap + t->ranks * t->n_gap;
-	const uint64_t *array = vary + t->ranks * t->n_vary, *mix = array + t->n_array;
+	const uint64_t *gap = t->word + DATA_HEADER, *vary = gap + data_table(t->ranks * t->n_gap);
+	const uint64_t *array = vary + data_table(t->ranks * t->n_vary), *mix = array + data_table(t->n_array);
 
 	for (uint64_t i = 0; i < t->ranks * t->n_gap; i++)
-		if (gap[i] != 0 && !gap_fits(t, gap[i]))
+		if (data_offset(gap, i) != 0 && !gap_fits(t, data_offset(gap, i)))
 			return 0;
 	memset(t->seen, 0, t->n_seen);
 	for (uint64_t i = 0; i < t->ranks * t->n_vary; i++)
-		if (vary[i] != 0 && !vary_fits(t, vary[i], &columns[i % t->n_vary]))
+		if (data_offset(vary, i) != 0 && !vary_fits(t, data_offset(vary, i), &columns[i % t->n_vary]))
 			return 0;
 	for (uint64_t i = 0; i < t->n_array; i++)
-		if (!array_fits(t, array[i]))
+		if (!array_fits(t, data_offset(array, i)))
 			return 0;
 	for (uint64_t i = 0; i < t->n_mix; i++)
 		if (!mix_fits(mix + i * DATA_MIX))

@@ -11,15 +11,15 @@
 static struct {
 	const uint64_t *word;
 	uint64_t n_word;
-	const uint64_t *gap, *vary, *array, *mix; /* of this rank; arrays and mixes are common */
-	uint64_t n_gap, n_vary, n_array, n_mix;
+	const uint64_t *gap, *vary, *array, *mix; /* tables of all ranks; mixes */
+	uint64_t n_gap, n_vary, n_array, n_mix, rank;
 	uint32_t *visit;                    /* by gap and kind: executions so far */
 	uint64_t *vary_hint;                /* run that the last look-up found */
 } data;
 
 void skel_data_open(const struct skel_program *p, int rank)
 {
-	uint64_t ranks = (uint64_t)p->n_ranks, head;
+	uint64_t ranks = (uint64_t)p->n_ranks, gaps, varies, head;
 
 	memset(&data, 0, sizeof data);
 	data.word = p->data;
@@ -31,14 +31,17 @@ void skel_data_open(const struct skel_program *p, int rank)
 	data.n_vary = p->data[4];
 	data.n_array = p->data[5];
 	data.n_mix = p->data[8];
-	head = DATA_HEADER + ranks * (data.n_gap + data.n_vary) + data.n_array + DATA_MIX * data.n_mix;
+	gaps = data_table(ranks * data.n_gap);
+	varies = data_table(ranks * data.n_vary);
+	head = DATA_HEADER + gaps + varies + data_table(data.n_array) + DATA_MIX * data.n_mix;
 	if (data.n_gap > UINT32_MAX || data.n_vary > UINT32_MAX || data.n_array > UINT32_MAX ||
 	    data.n_mix > UINT32_MAX || data.n_mix == 0 || head > data.n_word)
 		skel_fail("skel.c.data is damaged: generate the skeleton again");
-	data.gap = p->data + DATA_HEADER + (uint64_t)rank * data.n_gap;
-	data.vary = p->data + DATA_HEADER + ranks * data.n_gap + (uint64_t)rank * data.n_vary;
-	data.array = p->data + DATA_HEADER + ranks * (data.n_gap + data.n_vary);
-	data.mix = data.array + data.n_array;
+	data.rank = (uint64_t)rank;
+	data.gap = p->data + DATA_HEADER;
+	data.vary = data.gap + gaps;
+	data.array = data.vary + varies;
+	data.mix = data.array + data_table(data.n_array);
 	data.visit = skel_alloc(2 * data.n_gap + 1, sizeof *data.visit);
 	data.vary_hint = skel_alloc(data.n_vary + 1, sizeof *data.vary_hint);
 }
@@ -59,7 +62,8 @@ static const uint64_t *record(uint64_t off, uint64_t least)
 
 double skel_data_gap(int gap, uint64_t at, int *mix)
 {
-	uint64_t off = (uint64_t)gap < data.n_gap ? data.gap[gap] : 0, first = 0, strata, s;
+	uint64_t number = (uint64_t)gap, first = 0, strata, s;
+	uint64_t off = number < data.n_gap ? data_offset(data.gap, data.rank * data.n_gap + number) : 0;
 	uint32_t n_stratum, n_slot;
 	const uint64_t *r;
 	bool enters;
@@ -110,7 +114,7 @@ const double *skel_data_mixes(int *n)
 
 const int64_t *skel_values(int id)
 {
-	uint64_t off = (uint64_t)id < data.n_vary ? data.vary[id] : 0;
+	uint64_t off = (uint64_t)id < data.n_vary ? data_offset(data.vary, data.rank * data.n_vary + (uint64_t)id) : 0;
 	const uint64_t *r = record(off, 3), *run = r + 3;
 	uint64_t n_run = r[0], i = data.vary_hint[id];
 
@@ -139,7 +143,7 @@ static const uint64_t *array_record(int64_t k)
 {
 	if (k < 0 || (uint64_t)k >= data.n_array)
 		skel_fail("skel.c.data has no array %lld", (long long)k);
-	return record(data.array[k], 1);
+	return record(data_offset(data.array, (uint64_t)k), 1);
 }
 
 const int *skel_array(int64_t k)

@@ -7,6 +7,7 @@
  *   9 offset of the windows (0: none)
  *   then the word offsets of: gap records, rank by rank; records of varying calls, rank by rank; arrays
  *   (an offset of 0: this rank has none); then the mixes.
+ *   offsets:     32-bit integers, two to a word; each of the three tables begins at a word. Ranks may share a record
  *   mix:         share of each class, share of time off the processor, threads, width of vectors in bits, iterations in
  *                a row, of 16 lines those worked on in packed form, bytes worked on in the second-level cache, the last-level
  *                cache and memory (doubles; the last six are the program's)
@@ -31,7 +32,7 @@
 #include "skelgen/runtime/classes.h"
 
 #define DATA_MAGIC   0x41544144424b5350ull
-#define DATA_VERSION 14
+#define DATA_VERSION 15
 #define DATA_HEADER  10
 #define DATA_GAP     5
 #define DATA_MIX     (CLASS_N + 8)
@@ -42,6 +43,17 @@ enum { DATA_LOOP_NUMBER, DATA_LOOP_WINDOWS, DATA_LOOP_TREND, DATA_LOOP_KNOWN, DA
 #define DATA_WINDOW 6
 
 enum { DATA_MIX_OFF_CPU = CLASS_N, DATA_MIX_THREADS, DATA_MIX_VECTOR_BITS, DATA_MIX_ROW, DATA_MIX_PACKED, DATA_MIX_BYTES };
+
+/* Words of a table of n offsets. */
+static inline uint64_t data_table(uint64_t n)
+{
+	return (n + 1) / 2;
+}
+
+static inline uint64_t data_offset(const uint64_t *table, uint64_t i)
+{
+	return ((const uint32_t *)table)[i];
+}
 
 /* Stratum of execution `at` of n. */
 static inline uint64_t data_stratum(uint64_t at, uint64_t n, uint32_t n_stratum)

@@ -23,21 +23,24 @@ static uint64_t sum_of(const uint64_t *w, uint64_t n)
 /* Read the records of the values. */
 static uint64_t use_data(const uint64_t *d)
 {
-	const uint64_t *gap = d + DATA_HEADER, *vary = gap + d[2] * d[3], *array = vary + d[2] * d[4], *w = d + d[9] + 1;
-	uint64_t sum = sum_of(array + d[5], d[8] * DATA_MIX);
+	const uint64_t *gap = d + DATA_HEADER, *vary = gap + data_table(d[2] * d[3]);
+	const uint64_t *array = vary + data_table(d[2] * d[4]), *w = d + d[9] + 1;
+	uint64_t sum = sum_of(array + data_table(d[5]), d[8] * DATA_MIX);
 
-	for (uint64_t i = 0; i < d[2] * d[3]; i++)
-		if (gap[i] != 0)
-			sum += sum_of(d + gap[i], DATA_GAP + (d[gap[i] + 1] >> 32) * (uint32_t)d[gap[i] + 1] +
-							  (d[gap[i] + 4] >> 32) * (uint32_t)d[gap[i] + 4]);
-	for (uint64_t i = 0; i < d[2] * d[4]; i++)
-		for (uint64_t k = 0; vary[i] != 0 && k < d[vary[i]]; k++) {
-			const uint64_t *r = d + vary[i];
+	for (uint64_t i = 0; i < d[2] * d[3]; i++) {
+		const uint64_t *r = d + data_offset(gap, i);
 
+		if (r != d)
+			sum += sum_of(r, DATA_GAP + (r[1] >> 32) * (uint32_t)r[1] + (r[4] >> 32) * (uint32_t)r[4]);
+	}
+	for (uint64_t i = 0; i < d[2] * d[4]; i++) {
+		const uint64_t *r = d + data_offset(vary, i);
+
+		for (uint64_t k = 0; r != d && k < r[0]; k++)
 			sum += sum_of(r + 3 + 2 * r[0] + r[3 + 2 * k + 1] * r[1], r[1]);
-		}
+	}
 	for (uint64_t i = 0; i < d[5]; i++)
-		sum += sum_of(d + array[i] + 1, (d[array[i]] + 1) / 2);
+		sum += sum_of(d + data_offset(array, i) + 1, (d[data_offset(array, i)] + 1) / 2);
 	for (uint64_t i = 0; d[9] != 0 && i < d[d[9]]; i++) {
 		uint64_t n = DATA_LOOP + w[DATA_LOOP_WINDOWS] * DATA_WINDOW;
 

@@ -187,7 +187,7 @@ static uint64_t skeleton(struct trace *t, double *rank_ns, uint32_t *n_record)
 	for (uint64_t r = 0; r < w[2]; r++) {
 		rank_ns[r] = 0;
 		for (uint64_t g = 0; g < w[3]; g++) {
-			uint64_t at = w[DATA_HEADER + r * w[3] + g];
+			uint64_t at = data_offset(w + DATA_HEADER, r * w[3] + g);
 
 			rank_ns[r] += record_sum(w + at);
 			*n_record += !seen[at];

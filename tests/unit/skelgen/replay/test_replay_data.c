@@ -134,7 +134,7 @@ enum place { HEAD, GAP_TABLE, GAP, VARY_TABLE, VARY, ARRAY_TABLE, ARRAY, MIX, WI
 static size_t place_of(const struct whole *f, enum place p)
 {
 	const uint64_t *d = f->data;
-	size_t vary = DATA_HEADER + RANKS * GAPS, array = vary + RANKS;
+	size_t vary = DATA_HEADER + RANKS * GAPS / 2, array = vary + RANKS / 2;
 
 	switch (p) {
 	case HEAD:
@@ -142,15 +142,15 @@ static size_t place_of(const struct whole *f, enum place p)
 	case GAP_TABLE:
 		return DATA_HEADER;
 	case GAP:
-		return d[DATA_HEADER];
+		return data_offset(d + DATA_HEADER, 0);
 	case VARY_TABLE:
 		return vary;
 	case VARY:
-		return d[vary];
+		return data_offset(d + vary, 0);
 	case ARRAY_TABLE:
 		return array;
 	case ARRAY:
-		return d[array];
+		return data_offset(d + array, 0);
 	case MIX:
 		return array + 1;
 	case WINDOWS:
@@ -184,8 +184,9 @@ static const struct field {
 	{"words in all", HEAD, 6, {0, 9, BELOW - 1, BELOW + 1, ALL}, 5, {0}, 0},
 	{"mixes", HEAD, 8, {0, 65, 1ull << 32, MUCH, ALL}, 5, {0}, 0},
 	{"place of the windows", HEAD, 9, {1, BELOW - 1, BELOW, BELOW + 1, ALL}, 5, {0}, 0},
-	{"place of a gap", GAP_TABLE, 1, {BELOW - 2, BELOW, BELOW + 1, MUCH, ALL}, 5, {0}, 0},
-	{"place of the last gap", GAP_TABLE, RANKS * GAPS - 1, {BELOW - 2, BELOW, BELOW + 1, MUCH, ALL}, 5, {0}, 0},
+	{"place of a gap", GAP_TABLE, 0, {BELOW - 2, BELOW, BELOW + 1, MUCH - 1, ALL}, 5, {0}, 0},
+	{"place of the third gap", GAP_TABLE, RANKS * GAPS / 2 - 1, {BELOW - 2, BELOW, BELOW + 1, MUCH - 1}, 4, {0}, 0},
+	{"place of the gap in the upper half", GAP_TABLE, 0, {1ull << 62, ALL << 32}, 2, {0}, 0},
 	{"strata and slots", GAP, 1, {200, 2ull << 32 | 200, 200ull << 32 | 2, MUCH | 1, ALL}, 5, {0}, 0},
 	{"mix of a gap", GAP, 2, {1, 64, 1ull << 32, MUCH, ALL}, 5, {0}, 0},
 	{"time of a gap", GAP, DATA_GAP, {0}, 0, {NAN, INFINITY, -INFINITY, 1e19}, 4},
@@ -194,6 +195,7 @@ static const struct field {
 	{"last time of a gap", GAP, DATA_GAP + 3, {0}, 0, {NAN, INFINITY, -1e19, 1e300}, 4},
 	{"last time of an entry", GAP, DATA_GAP + 5, {0}, 0, {NAN, INFINITY, -1e19, 1e300}, 4},
 	{"place of a varying call", VARY_TABLE, 0, {BELOW - 2, BELOW, BELOW + 1, MUCH, ALL}, 5, {0}, 0},
+	{"place of the varying call of the last rank", VARY_TABLE, 0, {1ull << 62, ALL << 32}, 2, {0}, 0},
 	{"runs", VARY, 0, {0, 200, 1ull << 32, MUCH, ALL}, 5, {0}, 0},
 	{"values per variant", VARY, 1, {0, 200, 1ull << 32, MUCH, ALL}, 5, {0}, 0},
 	{"one value per variant", VARY, 1, {1}, 1, {0}, 0}, /* of which the code uses two */
@@ -201,7 +203,7 @@ static const struct field {
 	{"end of a run", VARY, 3, {10, MUCH, ALL}, 3, {0}, 0},
 	{"end of the last run", VARY, 5, {0, 4}, 2, {0}, 0},
 	{"variant of a run", VARY, 4, {2, 1ull << 32, MUCH, ALL}, 4, {0}, 0},
-	{"place of an array", ARRAY_TABLE, 0, {BELOW, BELOW + 1, MUCH, ALL}, 4, {0}, 0},
+	{"place of an array", ARRAY_TABLE, 0, {BELOW, BELOW + 1, MUCH - 1, ALL}, 4, {0}, 0},
 	{"length of an array", ARRAY, 0, {200, INT32_MAX, 1ull << 31, MUCH, ALL}, 5, {0}, 0},
 	{"share of a class", MIX, 0, {ALL}, 1, {NAN, -1, 2, INFINITY}, 4},
 	{"share of the last class", MIX, CLASS_N - 1, {ALL}, 1, {NAN, -0.5, 1, 1e300}, 4},
@@ -340,22 +342,24 @@ static uint64_t sum_of(const uint64_t *w, uint64_t n)
 /* Every word that the runtime may read of this rank. */
 static uint64_t walk(const uint64_t *d, uint64_t rank)
 {
-	const uint64_t *gap = d + DATA_HEADER + rank * d[3], *vary = d + DATA_HEADER + RANKS * d[3] + rank * d[4];
-	const uint64_t *array = d + DATA_HEADER + RANKS * (d[3] + d[4]), *w = d + d[9] + 1;
-	uint64_t sum = sum_of(array + d[5], d[8] * DATA_MIX);
+	const uint64_t *gap = d + DATA_HEADER, *vary = gap + data_table(RANKS * d[3]);
+	const uint64_t *array = vary + data_table(RANKS * d[4]), *w = d + d[9] + 1;
+	uint64_t sum = sum_of(array + data_table(d[5]), d[8] * DATA_MIX);
 
-	for (uint64_t i = 0; i < d[3]; i++)
-		if (gap[i] != 0)
-			sum += sum_of(d + gap[i], DATA_GAP + (d[gap[i] + 1] >> 32) * (uint32_t)d[gap[i] + 1] +
-							  (d[gap[i] + 4] >> 32) * (uint32_t)d[gap[i] + 4]);
-	for (uint64_t i = 0; i < d[4]; i++) {
-		const uint64_t *r = d + vary[i];
+	for (uint64_t i = rank * d[3]; i < (rank + 1) * d[3]; i++) {
+		const uint64_t *r = d + data_offset(gap, i);
 
-		for (uint64_t k = 0; vary[i] != 0 && k < r[0]; k++)
+		if (r != d)
+			sum += sum_of(r, DATA_GAP + (r[1] >> 32) * (uint32_t)r[1] + (r[4] >> 32) * (uint32_t)r[4]);
+	}
+	for (uint64_t i = rank * d[4]; i < (rank + 1) * d[4]; i++) {
+		const uint64_t *r = d + data_offset(vary, i);
+
+		for (uint64_t k = 0; r != d && k < r[0]; k++)
 			sum += sum_of(r + 3 + 2 * r[0] + r[3 + 2 * k + 1] * r[1], r[1]);
 	}
 	for (uint64_t i = 0; i < d[5]; i++)
-		sum += sum_of(d + array[i] + 1, (d[array[i]] + 1) / 2);
+		sum += sum_of(d + data_offset(array, i) + 1, (d[data_offset(array, i)] + 1) / 2);
 	for (uint64_t i = 0; d[9] != 0 && i < d[d[9]]; i++) {
 		sum += sum_of(w, DATA_LOOP + w[DATA_LOOP_WINDOWS] * DATA_WINDOW);
 		w += DATA_LOOP + w[DATA_LOOP_WINDOWS] * DATA_WINDOW;

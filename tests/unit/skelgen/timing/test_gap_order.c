@@ -355,7 +355,7 @@ static void test_emitted_gaps_add_up(void **unused)
 			double mean = 0;
 
 			for (uint64_t i = 0; i < w[3]; i++) {
-				uint64_t off = w[DATA_HEADER + (uint64_t)r * w[3] + i];
+				uint64_t off = data_offset(w + DATA_HEADER, (uint64_t)r * w[3] + i);
 
 				if (off > 0 && w[off] == 4000)
 					g = w + off;
