@@ -105,7 +105,7 @@ TARGETS := $(if $(CLI_SRC),$(B)/precedent) $(if $(DAEMON_SRC),$(B)/precedentd) \
 UNIT_SRC  := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
 # The recorder without MPI, for tests that play calls into it.
-RECORDER_SRC := $(addprefix spank/tracer/,record.c jumped.c pages.c spill.c quiet.c site.c caller.c skew.c cost.c ends.c patience.c \
+RECORDER_SRC := $(addprefix spank/tracer/,record.c jumped.c pages.c spill.c quiet.c site.c python.c caller.c skew.c cost.c ends.c patience.c \
                patient_writer.c counters.c) $(wildcard spank/tracer/sample*.c)
 # Options of verbs, the account of endings, the queue and the events of a rank, for their tests.
 UNIT_CLI_SRC := $(wildcard cli/jobs/*.c cli/ui/*.c) cli/trace/own_rules.c cli/trace/info_events.c

@@ -177,10 +177,13 @@ const char *info_loop_place(struct symbolizer *s, const struct trace *t, const s
 			    size_t size)
 {
 	const struct trace_defs *d = &trace_get_rank(t, l->rank)->defs;
-	const struct trace_site *site = &d->site[l->loop[i].site];
-	uint32_t frame = l->loop[i].frame;
+	struct trace_site site = d->site[l->loop[i].site];
+	uint32_t frame = l->loop[i].frame < site.n_frame ? l->loop[i].frame : 0;
 
-	return frame ? symbolizer_frame(s, d, site, frame, buf, size) : symbolizer_site(s, d, site, buf, size);
+	site.n_frame -= (uint8_t)frame; /* the callers of that frame are the callers of the loop */
+	memmove(site.module, site.module + frame, site.n_frame * sizeof(*site.module));
+	memmove(site.offset, site.offset + frame, site.n_frame * sizeof(*site.offset));
+	return symbolizer_site(s, d, &site, buf, size);
 }
 
 /* "3,000", or with the executions of an inner loop: "300 x 10". */

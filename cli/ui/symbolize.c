@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Call sites to function and line through libdwfl: see symbolize.h. */
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #include "cli/ui/symbolize.h"
 #include "common/clean.h"
+#include "trace/format/python.h"
 
 #define MAX_MODULES 64
 #define NAMES 1024 /* power of two */
@@ -197,7 +199,7 @@ static const char *readable(const char *name, char *buf, size_t size)
 	}
 	p += 2;
 	nested = *p == 'N';
-	p += nested;
+	p += nested || *p == 'L'; /* L: of this file alone */
 	p += nested && *p == 'K'; /* const */
 	if (!strncmp(p, "St", 2) && size > 4) {
 		k = (size_t)snprintf(buf, size, "std");
@@ -236,33 +238,157 @@ static struct module *module_at(struct symbolizer *s, const struct trace_defs *d
 	return k;
 }
 
-/* The innermost frame of the program with a known line, if libraries lie between it and MPI; else 0. */
+static bool is_system_file(const char *src)
+{
+	return src && (!strncmp(src, "/usr/include/", 13) || !strncmp(src, "/usr/lib/", 9));
+}
+
+/* Where code of the system's headers was compiled into a function, the line that calls it from outside of them. */
+static void leave_headers(const struct module *k, Dwarf_Addr at, const char **src, int *lineno)
+{
+	Dwarf_Die *unit = NULL, *inner = NULL, *scope = NULL;
+	Dwarf_Addr bias = 0;
+	Dwarf_Files *files;
+	size_t n_files;
+	int n = 0;
+
+	if (is_system_file(*src))
+		unit = dwfl_module_addrdie(k->mod, at, &bias);
+	if (unit && dwarf_getscopes(unit, at - bias, &inner) > 0)
+		n = dwarf_getscopes_die(inner, &scope);
+	if (n > 0 && dwarf_getsrcfiles(unit, &files, &n_files))
+		n = 0;
+	for (int i = 0; i < n; i++) {
+		Dwarf_Attribute a;
+		Dwarf_Word file = 0, line = 0;
+		const char *caller;
+
+		if (dwarf_tag(&scope[i]) != DW_TAG_inlined_subroutine ||
+		    dwarf_formudata(dwarf_attr(&scope[i], DW_AT_call_file, &a), &file) ||
+		    dwarf_formudata(dwarf_attr(&scope[i], DW_AT_call_line, &a), &line))
+			continue;
+		caller = dwarf_filesrc(files, file, NULL, NULL);
+		if (caller && !is_system_file(caller)) {
+			*src = caller;
+			*lineno = (int)line;
+			break;
+		}
+	}
+	free(scope);
+	free(inner);
+}
+
+/* Source file and line of the address; NULL: not known. */
+static const char *find_line(const struct module *k, Dwarf_Addr at, int *lineno)
+{
+	Dwfl_Line *line = dwfl_module_getsrc(k->mod, at);
+	const char *src = line ? dwfl_lineinfo(line, NULL, lineno, NULL, NULL, NULL) : NULL;
+
+	if (src)
+		leave_headers(k, at, &src, lineno);
+	return src;
+}
+
+/* Did the user build the module: is it the program itself, or does it lie outside of the system's directories? */
+static bool is_own(const struct trace_defs *d, uint32_t module, bool program)
+{
+	const char *path = d->module[module].path;
+
+	if (program)
+		return d->proc.program && path && !strcmp(path, d->proc.program);
+	return path && strncmp(path, "/lib", 4) && strncmp(path, "/usr/lib", 8);
+}
+
+/* The innermost frame of Python, in a file of the user's own if `own`. n_frame: there is none. */
+static uint32_t python_frame(const struct trace_defs *d, const struct trace_site *site, bool own)
+{
+	uint32_t i;
+
+	for (i = 0; i < site->n_frame; i++) {
+		const struct trace_module *m = &d->module[site->module[i]];
+
+		if (trace_python_name(m->build_id) && !(own && trace_python_is_installed(m->path)))
+			break;
+	}
+	return i;
+}
+
+/* The innermost frame with a known line, of the program or of all own modules. n_frame: there is none. */
+static uint32_t line_frame(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site,
+			   bool program)
+{
+	uint32_t i;
+	int lineno;
+
+	for (i = 0; i < site->n_frame; i++) {
+		Dwarf_Addr at;
+		struct module *k = is_own(d, site->module[i], program) ? module_at(s, d, site, i, &at) : NULL;
+
+		const char *src = k ? find_line(k, at, &lineno) : NULL;
+
+		if (src && !is_system_file(src))
+			break;
+	}
+	return i;
+}
+
+/* Functions that say nothing of where the program is: main, and the interpreter's own. */
+static bool is_telling(const char *name)
+{
+	return name && strcmp(name, "main") && strcmp(name, "MAIN__") && strncmp(name, "Py", 2) &&
+	       strncmp(name, "_Py", 3);
+}
+
+/* The function that called the library of frame 0 from outside, if its name is known; else n_frame. */
+static uint32_t entry_frame(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site)
+{
+	uint32_t i = site->n_frame;
+
+	if (is_own(d, site->module[0], true))
+		return i;
+	while (site->module[i - 1] != site->module[0]) /* a library that it calls may call it back */
+		i--;
+	for (; i < site->n_frame; i++) {
+		Dwarf_Addr at;
+		struct module *k = module_at(s, d, site, i, &at);
+
+		if (k && is_telling(dwfl_module_addrname(k->mod, at)))
+			break;
+	}
+	return i;
+}
+
+/* The frame that tells the user where the program is. */
 static uint32_t user_frame(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site)
 {
-	for (uint32_t i = 0; d->proc.program && i < site->n_frame && site->module[i] < d->n_module; i++) {
-		const char *path = d->module[site->module[i]].path;
-		struct module *k;
-		Dwarf_Addr at;
+	uint32_t n = site->n_frame, i;
 
-		if (!path || strcmp(path, d->proc.program))
-			continue;
-		k = module_at(s, d, site, i, &at);
-		return k && dwfl_module_getsrc(k->mod, at) ? i : 0;
-	}
-	return 0;
+	for (i = 0; i < n; i++)
+		if (site->module[i] >= d->n_module)
+			return 0;
+	if (n == 0)
+		return 0;
+	if ((i = python_frame(d, site, true)) < n || (i = python_frame(d, site, false)) < n)
+		return i;
+	if ((i = line_frame(s, d, site, true)) < n || (i = line_frame(s, d, site, false)) < n)
+		return i;
+	i = entry_frame(s, d, site);
+	return i < n ? i : 0;
 }
 
 const char *symbolizer_site(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site, char *buf,
 			    size_t size)
 {
-	uint32_t user = user_frame(s, d, site);
+	uint32_t user = user_frame(s, d, site), via = user ? python_frame(d, site, false) : 0;
 	size_t n;
 
 	symbolizer_frame(s, d, site, user, buf, size);
 	n = strlen(buf);
 	if (user && n + sizeof(" via ") < size) {
 		n += (size_t)snprintf(buf + n, size - n, " via ");
-		symbolizer_frame(s, d, site, 0, buf + n, size - n);
+		symbolizer_frame(s, d, site, via < user ? via : 0, buf + n, size - n);
+		if (strstr(buf + n, "+0x")) /* the library's name says more than an address in it */
+			*strstr(buf + n, "+0x") = '\0';
 	}
 	return buf;
 }
@@ -270,14 +396,12 @@ const char *symbolizer_site(struct symbolizer *s, const struct trace_defs *d, co
 /* Function and line of the address. Where neither is known, the offset is told. */
 static void name_find(const struct module *k, Dwarf_Addr at, uint64_t offset, char *buf, size_t size)
 {
-	Dwfl_Line *line = dwfl_module_getsrc(k->mod, at);
+	int lineno = 0;
+	const char *src = find_line(k, at, &lineno);
 	char plain[256];
 	const char *name = readable(dwfl_module_addrname(k->mod, at), plain, sizeof(plain));
 
-	if (line) {
-		int lineno = 0;
-		const char *src = dwfl_lineinfo(line, NULL, &lineno, NULL, NULL, NULL);
-
+	if (src) {
 		snprintf(buf, size, "%s (%s:%d)", name ? name : "?", basename_of(src), lineno);
 	} else if (name) {
 		snprintf(buf, size, "%s (%s)", name, basename_of(k->path));
@@ -300,6 +424,11 @@ const char *symbolizer_frame(struct symbolizer *s, const struct trace_defs *d, c
 		return buf;
 	}
 	m = &d->module[site->module[frame]];
+	if (trace_python_name(m->build_id)) {
+		snprintf(buf, size, "%s (%s:%llu)", trace_python_name(m->build_id), basename_of(m->path),
+			 (unsigned long long)site->offset[frame]);
+		return clean_line(buf);
+	}
 	k = module_at(s, d, site, frame, &at);
 	if (!k) {
 		snprintf(buf, size, "%s+0x%llx", basename_of(m->path), (unsigned long long)site->offset[frame]);

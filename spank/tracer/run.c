@@ -18,6 +18,7 @@
 #include "spank/tracer/offsets.h"
 #include "spank/tracer/record.h"
 #include "spank/tracer/place.h"
+#include "spank/tracer/python.h"
 #include "spank/tracer/quiet.h"
 #include "spank/tracer/run.h"
 #include "spank/tracer/sample.h"
@@ -250,6 +251,7 @@ static bool make_ready(void)
 	if (!rec_self.v)
 		rec_thread_begin(&rec_self); /* slow, so it is done before the program's time starts */
 	place_begin();
+	python_begin();
 	device_after_init();
 	run.start_real_ns = clock_ns(CLOCK_REALTIME);
 	learn_facts(&run);

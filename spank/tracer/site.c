@@ -13,9 +13,12 @@
 #include "spank/tracer/hmap.h"
 #include "spank/tracer/site.h"
 #include "spank/tracer/spill.h"
+#include "trace/format/python.h"
 
 /* Frames behind main are removed: the C library's start and _start. */
 #define UNWIND_FRAMES (TRACE_SITE_MAX_FRAMES + 4)
+#define NATIVE_FRAMES 3u    /* of a library that Python calls: the call of MPI and its callers */
+#define PYTHON_INSTALLED 2u /* innermost frames of Python that are kept wherever their files are */
 
 struct site_cached site_cache[SITE_SLOTS];
 
@@ -158,6 +161,8 @@ static int add_module(struct seek *s)
 	s->m.mpi = is_mpi_library(base);
 	s->m.binding = !strncmp(base, "libmpi", 6);
 	s->m.hash = hash_text(s->build_id[0] ? s->build_id : base);
+	if (trace_python_name(s->build_id))
+		s->m.hash = mix_hash(s->m.hash, hash_text(s->path));
 	d[n_module].path = strdup(s->path);
 	d[n_module].build_id = strdup(s->build_id);
 	if (!d[n_module].path || !d[n_module].build_id)
@@ -252,10 +257,11 @@ int site_tracer(uintptr_t *lo, uintptr_t *hi)
 struct walk {
 	uintptr_t ra, lo, hi;    /* first return address; stack bounds */
 	uintptr_t inner;         /* ARCH_FRAME of the last frame */
-	uint32_t n;
+	uint32_t n, n_python;    /* frames; lines of Python behind them */
 	int started;
 	uintptr_t pc[UNWIND_FRAMES];
 	const uintptr_t *place[UNWIND_FRAMES]; /* address of each return address on the stack; NULL: not known */
+	uint32_t python_module[UNWIND_FRAMES], line[UNWIND_FRAMES];
 };
 
 static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *ctx, void *data)
@@ -299,11 +305,50 @@ static void strip_start(struct walk *w)
 	w->n = n;
 }
 
+/* Module of a Python function, which has lines in place of addresses. */
+static int python_module(const struct python_line *p)
+{
+	struct seek s = {0};
+
+	snprintf(s.path, sizeof(s.path), "%s", p->file);
+	snprintf(s.build_id, sizeof(s.build_id), TRACE_PYTHON "%s", p->function);
+	for (uint32_t i = 0; i < n_module; i++)
+		if (!strcmp(module_def[i].build_id, s.build_id) && !strcmp(module_def[i].path, s.path))
+			return (int)i;
+	return add_module(&s);
+}
+
+/*
+ * Put the lines of Python in place of the interpreter's frames. Of the modules that were installed, the two innermost
+ * are kept: the function that calls MPI and its caller. The user's line that called them comes next, with its callers.
+ */
+static void add_python(struct walk *w)
+{
+	struct python_line line[PYTHON_FRAMES];
+	uint32_t n = python_runs ? python_lines(line) : 0;
+	int interpreter = n ? find_module(python_code()) : -1;
+	bool own = false;
+
+	for (uint32_t i = 1; n && i < w->n; i++)
+		if (i == NATIVE_FRAMES || find_module(w->pc[i]) == interpreter)
+			w->n = i;
+	for (uint32_t i = 0; i < n && w->n + w->n_python < TRACE_SITE_MAX_FRAMES; i++) {
+		int m = python_module(&line[i]);
+
+		own |= !trace_python_is_installed(line[i].file);
+		if (m < 0 || (i >= PYTHON_INSTALLED && !own))
+			continue;
+		w->python_module[w->n_python] = (uint32_t)m;
+		w->line[w->n_python] = line[i].line;
+		w->pc[w->n + w->n_python++] = module[m].hash ^ line[i].line;
+	}
+}
+
 static uint64_t stack_hash(const struct walk *w)
 {
 	uint64_t h = 0;
 
-	for (uint32_t i = 0; i < w->n; i++)
+	for (uint32_t i = 0; i < w->n + w->n_python; i++)
 		h = mix_hash(h, w->pc[i]);
 	return h | 1;
 }
@@ -332,23 +377,24 @@ static uint32_t intern_stack(const struct walk *w)
 {
 	uint64_t key = stack_hash(w);
 	int32_t known = hmap_get(&by_stack, key);
+	uint32_t n = w->n + w->n_python;
 	struct trace_site *s;
 
-	if (known != HMAP_NONE && site[known].n_frame == w->n &&
-	    !memcmp(site_ra[known], w->pc, w->n * sizeof(w->pc[0])))
+	if (known != HMAP_NONE && site[known].n_frame == n && !memcmp(site_ra[known], w->pc, n * sizeof(w->pc[0])))
 		return (uint32_t)known;
 	if (grow_sites() < 0)
 		return n_site ? 0 : SITE_NONE;
 	s = &site[n_site];
-	*s = (struct trace_site){.n_frame = (uint8_t)w->n};
-	for (uint32_t i = 0; i < w->n; i++) {
-		int m = find_module(w->pc[i]);
+	*s = (struct trace_site){.n_frame = (uint8_t)n};
+	for (uint32_t i = 0; i < n; i++) {
+		bool python = i >= w->n;
+		int m = python ? (int)w->python_module[i - w->n] : find_module(w->pc[i]);
 
 		if (m < 0)
 			return n_site ? 0 : SITE_NONE;
 		site_ra[n_site][i] = w->pc[i];
 		s->module[i] = (uint32_t)m;
-		s->offset[i] = w->pc[i] - module[m].base;
+		s->offset[i] = python ? w->line[i - w->n] : w->pc[i] - module[m].base;
 		s->hash = mix_hash(mix_hash(s->hash, module[m].hash), s->offset[i]);
 	}
 	site_hidden[n_site] = module[s->module[0]].mpi;
@@ -357,13 +403,13 @@ static uint32_t intern_stack(const struct walk *w)
 }
 
 /* Find the entry, and move it to the front: calls from one place come in a row. */
-struct site_cached *site_behind(struct site_cached *slot, uintptr_t ra, uintptr_t cfa, uintptr_t stack_hi)
+struct site_cached *site_behind(struct site_cached *slot, uintptr_t ra, uintptr_t key, uintptr_t stack_hi)
 {
 	for (uint32_t *link = &slot->next; *link != 0; link = &more[*link - 1].next) {
 		struct site_cached *c = &more[*link - 1];
 		uint32_t found = *link;
 
-		if (!site_is(c, ra, cfa, stack_hi))
+		if (!site_is(c, ra, key, stack_hi))
 			continue;
 		*link = c->next;
 		c->next = slot->next;
@@ -390,9 +436,8 @@ static struct site_cached *entry_for(struct site_cached *slot)
 	return c;
 }
 
-uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t stack_hi)
+uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t key, uintptr_t stack_lo, uintptr_t stack_hi)
 {
-	uint64_t h = (ra ^ (cfa << 7)) * 0x9e3779b97f4a7c15ull;
 	struct site_cached *c = NULL;
 	struct walk w = {.ra = ra, .lo = stack_lo, .hi = stack_hi};
 	uint32_t s;
@@ -406,13 +451,14 @@ uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t st
 	strip_start(&w);
 	if (w.n > TRACE_SITE_MAX_FRAMES)
 		w.n = TRACE_SITE_MAX_FRAMES;
+	add_python(&w);
 	s = intern_stack(&w);
 	if (s == SITE_NONE)
 		return s;
 	for (uint32_t i = 1; i < w.n; i++)
 		if (!w.place[i])
 			return site_hidden[s] ? SITE_NONE : s; /* not cached, since it cannot be verified later */
-	c = entry_for(&site_cache[(h >> 40) & (SITE_SLOTS - 1)]);
+	c = entry_for(site_slot(ra, key));
 	c->n = 0;
 	c->last_sym = UINT32_MAX;
 	for (uint32_t i = 1; i < w.n; i++) {
@@ -420,7 +466,7 @@ uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t st
 		c->value[c->n++] = *w.place[i]; /* as it was saved */
 	}
 	c->ra = ra;
-	c->cfa = cfa;
+	c->key = key;
 	c->site = site_hidden[s] ? SITE_NONE : s;
 	return c->site;
 }

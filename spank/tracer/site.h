@@ -7,12 +7,15 @@
  * the positions of the return addresses on the stack. A later call with the same pair has the same stack if and
  * only if these positions hold the same addresses. So a look-up takes a few loads and is exact. A function that is
  * called from several places at one stack depth has a chain of entries.
+ *
+ * If the program runs Python, its frames stand in place of the interpreter's, and their hash is part of the pair.
  */
 #ifndef PRECEDENT_SPANK_TRACER_SITE_H
 #define PRECEDENT_SPANK_TRACER_SITE_H
 
 #include <stdint.h>
 
+#include "spank/tracer/python.h"
 #include "trace/format/defs.h"
 
 #define SITE_SLOTS 8192u /* power of two */
@@ -21,7 +24,7 @@
 #define SITE_NONE  UINT32_MAX /* a call of the MPI library itself, which is not recorded */
 
 struct site_cached {
-	uintptr_t ra, cfa;
+	uintptr_t ra, key;                    /* key: stack pointer and hash of Python's frames */
 	uint32_t site;
 	uint32_t n;                           /* number of positions to verify, besides the innermost */
 	uint32_t next;                        /* next entry of the chain, from 1; 0: none */
@@ -33,11 +36,11 @@ struct site_cached {
 extern struct site_cached site_cache[SITE_SLOTS];
 
 /* Does the entry belong to this call? */
-static inline int site_is(const struct site_cached *c, uintptr_t ra, uintptr_t cfa, uintptr_t stack_hi)
+static inline int site_is(const struct site_cached *c, uintptr_t ra, uintptr_t key, uintptr_t stack_hi)
 {
 	uint32_t i = 0;
 
-	if (c->ra != ra || c->cfa != cfa)
+	if (c->ra != ra || c->key != key)
 		return 0;
 	while (i < c->n && (uintptr_t)c->place[i] < stack_hi && *c->place[i] == c->value[i])
 		i++;
@@ -45,25 +48,32 @@ static inline int site_is(const struct site_cached *c, uintptr_t ra, uintptr_t c
 }
 
 /* The matching entry of the chain behind this slot, or NULL. */
-struct site_cached *site_behind(struct site_cached *slot, uintptr_t ra, uintptr_t cfa, uintptr_t stack_hi);
+struct site_cached *site_behind(struct site_cached *slot, uintptr_t ra, uintptr_t key, uintptr_t stack_hi);
 /* Unwind, intern the site and make an entry. */
-uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t stack_hi);
+uint32_t site_find(uintptr_t ra, uintptr_t cfa, uintptr_t key, uintptr_t stack_lo, uintptr_t stack_hi);
+
+static inline struct site_cached *site_slot(uintptr_t ra, uintptr_t key)
+{
+	uint64_t h = (ra ^ (key << 7)) * 0x9e3779b97f4a7c15ull;
+
+	return &site_cache[(h >> 40) & (SITE_SLOTS - 1)];
+}
 
 /* Site of the call that returns to ra, with its CFA and the bounds of the thread's stack. *at: the entry if it
  * was cached; otherwise NULL, and *slow is set. */
 static inline uint32_t site_of(uintptr_t ra, uintptr_t cfa, uintptr_t stack_lo, uintptr_t stack_hi,
 			       struct site_cached **at, int *slow)
 {
-	uint64_t h = (ra ^ (cfa << 7)) * 0x9e3779b97f4a7c15ull;
-	struct site_cached *c = &site_cache[(h >> 40) & (SITE_SLOTS - 1)];
+	uintptr_t key = __builtin_expect(python_runs, 0) ? cfa ^ python_hash() : cfa;
+	struct site_cached *c = site_slot(ra, key);
 
-	if (site_is(c, ra, cfa, stack_hi) || (c->next != 0 && (c = site_behind(c, ra, cfa, stack_hi)) != NULL)) {
+	if (site_is(c, ra, key, stack_hi) || (c->next != 0 && (c = site_behind(c, ra, key, stack_hi)) != NULL)) {
 		*at = c;
 		return c->site;
 	}
 	*at = NULL;
 	*slow = 1;
-	return site_find(ra, cfa, stack_lo, stack_hi);
+	return site_find(ra, cfa, key, stack_lo, stack_hi);
 }
 
 /* Innermost return address of a site in this process. */

@@ -194,25 +194,79 @@ subtest 'a module that is no file' => sub {
 };
 
 subtest 'calls through a library' => sub {
-	my $main = "#include <mpi.h>\nvoid meet(void);\nint main(int n, char **a)\n{\n\tMPI_Init(&n, &a);\n"
-		. "\tfor (int i = 0; i < 10; i++)\n\t\tmeet();\n\tMPI_Barrier(MPI_COMM_WORLD);\n\treturn MPI_Finalize();\n}\n";
+	my $main = "#include <mpi.h>\nvoid meet(void), step(void); void step(void) { meet(); __asm__ volatile(\"\"); }\n"
+		. "int main(int n, char **a)\n{\n\tMPI_Init(&n, &a);\n"
+		. "\tfor (int i = 0; i < 10; i++)\n\t\tMEET();\n\tMPI_Barrier(MPI_COMM_WORLD);\n\treturn MPI_Finalize();\n}\n";
 	spew('meet.c', "#include <mpi.h>\nvoid meet(void);\nvoid meet(void)\n{\n\tMPI_Barrier(MPI_COMM_WORLD);\n}\n");
 	spew('user.c', $main);
 	my %site;
-	for my $lines ('-g0', '-g') {
+	for (['-g0', 'step'], ['-g0', 'meet'], ['-g', 'meet']) {
+		my ($lines, $meet) = @$_;
 		for (['-shared', '-fPIC', '-o', 'libmeet.so', 'meet.c'], ['-o', 'user', 'user.c', '-L.', '-lmeet', '-Wl,-rpath,$ORIGIN']) {
-			my $r = Testbed::run_command('mpicc', $lines, @$_);
+			my $r = Testbed::run_command('mpicc', $lines, "-DMEET=$meet", @$_);
 			is($r->{rc}, 0, "mpicc @$_") or diag $r->{err};
 		}
-		my $r = precedent('trace', '-q', '-o', "user$lines.ptrace", '--', 'mpirun', '--oversubscribe', '-n', 2, './user');
+		my $r = precedent('trace', '-q', '-o', "$meet$lines.ptrace", '--', 'mpirun', '--oversubscribe', '-n', 2, './user');
 		is($r->{rc}, 0, "a trace of the program with $lines") or diag $r->{err};
-		my $events = precedent('info', '--events', 0, "user$lines.ptrace")->{out};
-		$site{$lines}{$_}++ for $events =~ /MPI_Barrier.*# (.*)$/mg;
+		my $events = precedent('info', '--events', 0, "$meet$lines.ptrace")->{out};
+		$site{"$meet$lines"}{$_}++ for $events =~ /MPI_Barrier.*# (.*)$/mg;
 	}
-	is_deeply($site{'-g'}, { 'main (user.c:7) via meet (meet.c:5)' => 10, 'main (user.c:8)' => 1 },
+	is_deeply($site{'meet-g'}, { 'main (user.c:7) via meet (meet.c:5)' => 10, 'main (user.c:8)' => 1 },
 		'the line of the program comes first');
-	is_deeply($site{'-g0'}, { 'meet (libmeet.so)' => 10, 'main (user)' => 1 }, 'if it is known');
-	like(screen('C.UTF-8', 'user-g.ptrace'), qr/^ .* 10 .*main \(user\.c:7\) via meet/m, 'so does that of the loop');
+	is_deeply($site{'meet-g0'}, { 'meet (libmeet.so)' => 10, 'main (user)' => 1 }, 'if it is known');
+	like(screen('C.UTF-8', 'meet-g.ptrace'), qr/^ .* 10 .*main \(user\.c:7\) via meet/m, 'so does that of the loop');
+	is_deeply($site{'step-g0'}, { 'step (user) via meet (libmeet.so)' => 10, 'main (user)' => 1 },
+		'without lines, the function that calls the library');
+};
+
+# Templates and inline functions of installed headers call MPI: the user's line is that of their call.
+subtest 'calls through headers' => sub {
+	spew('headers.cc', "#include <mpi.h>\nstatic void meet()\n{\n\tMPI::COMM_WORLD.Barrier();\n}\n"
+		. "int main()\n{\n\tMPI::Init();\n\tmeet();\n\tMPI::Finalize();\n}\n");
+	for my $level ('-O2', '-O0') {
+		my $r = Testbed::run_command('mpicxx', '-g', $level, '-fno-ipa-icf', '-fno-inline-functions-called-once', '-o', 'headers', 'headers.cc');
+		plan skip_all => 'mpi.h has no functions of C++' if $r->{rc} != 0;
+		precedent('trace', '-q', '-o', 'headers.ptrace', '--', 'mpirun', '--oversubscribe', '-n', 2, './headers');
+		like(precedent('info', '--events', 0, 'headers.ptrace')->{out}, qr/MPI_Barrier.*# (meet|main) \(headers\.cc:4\)/, "compiled with $level");
+	}
+};
+
+# The lines of Python from which MPI is called: functions of the user's own file, and of a module that was installed.
+subtest 'calls from Python' => sub {
+	my $python = '/usr/bin/python3';
+	my $known = 'import ctypes, sys; sys.exit(not (3, 8) <= sys.version_info[:2] <= (3, 13))';
+	plan skip_all => 'no Python from 3.8 to 3.13 here' if Testbed::run_command($python, '-c', $known)->{rc} != 0;
+	my ($library) = Testbed::run_command('ldd', program('ring'))->{out} =~ /=> (\S*libmpi\.so\S*)/;
+	plan skip_all => 'the programs are not of Open MPI' if !$library;
+	mkdir 'site-packages';
+	spew('site-packages/helper.py', "def pass_on(mpi, world):\n    mpi.MPI_Barrier(world)\n");
+	spew('lines.py', <<"END");
+import ctypes, sys
+sys.path.insert(0, "site-packages")
+import helper
+mpi = ctypes.CDLL("$library", mode=ctypes.RTLD_GLOBAL)
+world = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(mpi, "ompi_mpi_comm_world")))
+meet = lambda: mpi.MPI_Barrier(world)
+def deep(n):
+    if n:
+        deep(n - 1)
+    else:
+        mpi.MPI_Barrier(world)
+        mpi.MPI_Barrier(
+            world)
+mpi.MPI_Init(None, None)
+for i in range(5):
+    deep(i)
+    meet()
+    helper.pass_on(mpi, world)
+mpi.MPI_Finalize()
+END
+	my $r = precedent('trace', '-q', '-o', 'lines.ptrace', '--', 'mpirun', '--oversubscribe', '-n', 2, $python, 'lines.py');
+	is($r->{rc}, 0, 'a trace of Python') or diag $r->{err};
+	my %site;
+	$site{$_}++ for precedent('info', '--events', 0, 'lines.ptrace')->{out} =~ /MPI_Barrier.*# (.*)$/mg;
+	is_deeply({ map { s/ via lib.*//r => $site{$_} } keys %site }, { 'deep (lines.py:11)' => 5, 'deep (lines.py:12)' => 5,
+		'<lambda> (lines.py:6)' => 5, '<module> (lines.py:18) via pass_on (helper.py:2)' => 5 }, 'each line has its calls');
 };
 
 subtest 'a program that is loaded at a fixed address' => sub {
