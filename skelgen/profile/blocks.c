@@ -14,6 +14,7 @@
 #define LENDERS   16 /* ranks whose pages hold the machine code of all */
 #define GROUP_MIN 8 /* samples of a block in a body, for a model of the block alone */
 #define NOWHERE   UINT32_MAX
+#define NAP_NS    50000.0 /* an unsuccessful test takes a microsecond, and 50 us or more if a sleep follows */
 
 enum module_kind { MODULE_PROGRAM, MODULE_LIBC, MODULE_BLOCKED, MODULE_LIBM, MODULE_MPI };
 
@@ -176,7 +177,9 @@ static uint32_t place_samples(struct rank_work *w, uint32_t next, uint64_t event
 static int walk(struct rank_work *w, struct profile_blocks *out, struct off_cpu *sleep, struct errbuf *err)
 {
 	struct timed_walk t;
-	uint64_t n = 0, enter, leave, gap;
+	uint64_t n = 0, enter, leave, gap, before = 0;
+	const struct trace_proc *p = &trace_get_rank(w->tree->trace, w->rank)->defs.proc;
+	bool naps = (double)p->poll_ticks * p->ns_per_tick > NAP_NS * (double)p->polls;
 	uint32_t next = 0;
 	int rv;
 
@@ -191,8 +194,11 @@ static int walk(struct rank_work *w, struct profile_blocks *out, struct off_cpu 
 		own_iter_when(t.times, &enter, &leave, &gap);
 		out->block[leaf].wall_ns += (double)t.ev.gap_ns;
 		out->block[out->n_leaf].wall_ns += (double)t.ev.dur_ns;
+		if (naps && !(own_iter_polled(t.times) > 0))
+			off_cpu_drop(sleep, (double)before, (double)enter - (double)gap);
 		off_cpu_add(sleep, leaf, (double)enter - (double)gap, (double)enter);
 		off_cpu_add(sleep, out->n_leaf, (double)enter, (double)leave);
+		before = leave;
 	}
 	timed_walk_end(&t);
 	return rv;

@@ -15,6 +15,7 @@
 struct interval {
 	double t0, t1, asleep;
 	uint32_t piece, n_piece; /* its pieces */
+	double part;		 /* of the time off the processor: others had it for the rest */
 };
 
 struct piece {
@@ -44,12 +45,13 @@ struct off_cpu *off_cpu_create(const struct trace_samples *s, double ns_per_tick
 		return NULL;
 	}
 	for (uint32_t i = 0; i < s->n; i++) {
-		double t = (double)s->sample[i].tick * ns_per_tick;
+		double t = (double)s->sample[i].tick * ns_per_tick, asleep = (double)s->sample[i].asleep_ns;
 
 		if (s->sample[i].thread)
 			continue;
-		if (s->sample[i].asleep_ns)
-			m->interval[m->n++] = (struct interval){before, t, (double)s->sample[i].asleep_ns, 0, 0};
+		if (asleep > 0)
+			m->interval[m->n++] = (struct interval){
+				before, t, asleep, 0, 0, asleep / (asleep + (double)s->sample[i].delayed_ns)};
 		before = t;
 	}
 	return m;
@@ -82,6 +84,15 @@ void off_cpu_add(struct off_cpu *m, uint32_t k, double t0, double t1)
 	}
 }
 
+void off_cpu_drop(struct off_cpu *m, double t0, double t1)
+{
+	for (uint32_t i = m->at; i < m->n && m->interval[i].t0 < t1; i++) {
+		struct interval *v = &m->interval[i];
+
+		v->asleep = fmax(0, v->asleep - v->part * fmax(0, fmin(t1, v->t1) - fmax(t0, v->t0)));
+	}
+}
+
 /* Shares the sleep of one interval out to its pieces, by the sleeping part of each block; no piece gets more than its length. */
 static void share_interval(const struct off_cpu *m, const struct interval *v, const double *part, double *asleep)
 {
@@ -98,6 +109,7 @@ static void share_interval(const struct off_cpu *m, const struct interval *v, co
 
 void off_cpu_share(const struct off_cpu *m, double *asleep_ns)
 {
+
 	double *part = malloc((m->n_block + 1u) * sizeof(*part)), *sum = calloc(m->n_block + 1u, sizeof(*sum));
 
 	for (uint32_t k = 0; part && k <= m->n_block; k++)

@@ -18,6 +18,8 @@ struct off_cpu;
 struct off_cpu *off_cpu_create(const struct trace_samples *s, double ns_per_tick, uint32_t n_block);
 /* Block k ran from t0 to t1, in ns since the rank's start: in order of time. */
 void off_cpu_add(struct off_cpu *m, uint32_t k, double t0, double t1);
+/* The thread slept from t0 to t1, which is in no block. Call as off_cpu_add. */
+void off_cpu_drop(struct off_cpu *m, double t0, double t1);
 /* Adds to asleep_ns of each block, as much as wall_ns of it was added at most. */
 void off_cpu_share(const struct off_cpu *m, double *asleep_ns);
 /*

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "spank/tracer/record.h"
@@ -198,6 +199,53 @@ static void flush_stream(void)
 	__atomic_store_n(&l->clock, other, __ATOMIC_RELEASE);
 }
 
+/* ---- naps: polls with sleeps between them ---- */
+
+#define NAP_MIN 25u /* tiny gaps: 50 us, by which the kernel lets any sleep last longer */
+
+/* The thread at its last look. Threads that call at once are not looked at. */
+static struct nap {
+	bool known;    /* in this wait */
+	bool expected; /* in the next wait: a look takes 1 us, a nap 50 or more */
+	uint64_t tick, cpu_us;
+	long sleeps;
+} naps;
+
+static void nap_look(void)
+{
+	struct rusage u;
+
+	naps.known = !rec.locking && !getrusage(RUSAGE_THREAD, &u);
+	if (!naps.known)
+		return;
+	naps.tick = clock_ticks();
+	naps.cpu_us = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000u +
+		     (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+	naps.sleeps = u.ru_nvcsw;
+}
+
+/* Take the time asleep out of a gap behind an unsuccessful poll: it waits as the poll did. Returns the rest. */
+static uint64_t without_nap(uint64_t gap)
+{
+	struct nap before = naps;
+	uint64_t wall, cpu, asleep;
+
+	if (gap < NAP_MIN * rec.tiny_gap)
+		return gap;
+	nap_look();
+	if (!naps.known || !before.known || naps.sleeps == before.sleeps) /* others had its processor */
+		goto out;
+	wall = naps.tick - before.tick;
+	cpu = (naps.cpu_us - before.cpu_us) * rec.tiny_gap / 2; /* 2 us */
+	asleep = wall > cpu ? wall - cpu : 0;
+	asleep = asleep < gap ? asleep : gap;
+	rec.live->poll_ticks += asleep;
+	gap -= asleep;
+out:
+	naps.expected = naps.known;
+	return gap;
+}
+
 /* ---- polls ---- */
 
 #define STREAK_MIN   8u /* successive polls before the first untimed poll */
@@ -225,6 +273,13 @@ void rec_poll_settle(struct rec_call *c)
 	polls = n * mean < all ? n * mean : all;
 	rest = all - polls;
 	if (rest > (n + 1) * rec.tiny_gap) {
+		uint64_t awake = without_nap(rest);
+
+		polls += rest - awake;
+		rec.live->poll_ticks -= rest - awake; /* added below */
+		rest = awake;
+	}
+	if (rest > (n + 1) * rec.tiny_gap) {
 		uint64_t seen = rec.long_gap + rec.long_poll;
 		uint64_t gap = seen ? (uint64_t)((double)rest * ((double)rec.long_gap / (double)seen)) : rest;
 
@@ -246,7 +301,11 @@ void rec_poll_timed(struct rec_call *c)
 	if (rec_polls.n)
 		rec_poll_settle(c);
 	gap = c->t0 - rec.last_end;
+	if (!rec.poll_streak)
+		naps.known = false;
 	if ((int64_t)gap > (int64_t)rec.tiny_gap) {
+		if (rec.poll_streak)
+			gap = without_nap(gap);
 		rec.held_gap += gap;
 		/* time before the first poll of a streak tells nothing about time between polls */
 		if (rec.poll_streak)
@@ -260,6 +319,12 @@ void rec_poll_timed(struct rec_call *c)
 	rec.live->poll_ticks += took;
 	rec.last_end = c->t1;
 	rec.live->polls++;
+	if (naps.expected && !naps.known) {
+		naps.expected = false;
+		nap_look();
+	}
+	if (naps.known && naps.tick > c->t1)
+		rec.last_end = naps.tick; /* the look is no computation */
 	if (++rec.poll_streak >= STREAK_MIN && !rec.locking)
 		rec_polls.max = (rec.poll_streak < UNTIMED_MAX ? rec.poll_streak : UNTIMED_MAX) + (rec.live->polls & 7);
 }
@@ -347,6 +412,18 @@ static inline uint32_t symbol_of(struct rec_call *c, uint16_t fn, uint32_t n)
 	return sym;
 }
 
+/* A successful poll ends the nap before it. */
+static __attribute__((noinline)) void end_naps(struct rec_call *c, uint16_t fn)
+{
+	int64_t gap = (int64_t)(c->t0 - rec.last_end);
+	const struct trace_fn_info *f = &trace_fn[fn];
+
+	if (gap > 0 && (f->cls == TC_PROBE || (f->cls == TC_WAIT && !strncmp(f->name, "MPI_Test", 8))))
+		rec.last_end += (uint64_t)gap - without_nap((uint64_t)gap);
+	c->slow |= naps.known && naps.tick > c->t1;
+	rec.poll_streak = 0;
+}
+
 /* Write the time since the last recorded call that belongs to no gap and no call. */
 static uint8_t *put_idle(uint8_t *p, const struct rec_call *c, uint64_t gap)
 {
@@ -401,7 +478,8 @@ void rec_event(struct rec_call *c, uint16_t fn, uint32_t n)
 	}
 	if (__builtin_expect(rec_polls.n || !c->t0, 0))
 		rec_poll_settle(c);
-	rec.poll_streak = 0;
+	if (__builtin_expect(rec.poll_streak, 0))
+		end_naps(c, fn);
 	rec_polls.max = 0;
 	gap = (int64_t)(c->t0 - rec.last_end);
 	dur = (int64_t)(c->t1 - c->t0);
@@ -447,6 +525,7 @@ int rec_begin(const struct rec_options *o, struct errbuf *err)
 	uint64_t ns, ticks, structure = 8 * o->memory;
 
 	rec_polls = (struct rec_polls){0};
+	naps = (struct nap){0};
 	rec = (struct recorder){.locking = o->locking, .live = &no_live, .define = o->define, .sample_head = &no_samples};
 	if (structure < STRUCTURE_MIN)
 		structure = STRUCTURE_MIN;

@@ -269,6 +269,17 @@ END
 		'<lambda> (lines.py:6)' => 5, '<module> (lines.py:18) via pass_on (helper.py:2)' => 5 }, 'each line has its calls');
 };
 
+# Rank 1 sleeps between unsuccessful probes: it waits for rank 0, and works for two fifths of the time at most.
+subtest 'sleeps between unsuccessful tests' => sub {
+	my $file = traced('naps.ptrace', 2, program('polls_asleep'), 40, 20);
+	my $rank = json_of($file)->{per_rank}[1];
+	cmp_ok($rank->{compute_s}, '<', 0.7 * $rank->{wall_s}, 'are no computation');
+	cmp_ok($rank->{polling_s}, '>', 0.3 * $rank->{wall_s}, 'but wait');
+	my $advice = precedent('advise', $file)->{out};
+	like($advice, qr/late send: .*, on rank 0: /s, 'for the rank that sends late');
+	unlike($advice, qr/polling:/, 'and take no processor');
+};
+
 subtest 'a program that is loaded at a fixed address' => sub {
 	spew('fixed.c', "#include <mpi.h>\nint main(int n, char **a)\n{\n\tMPI_Init(&n, &a);\n\tMPI_Barrier(MPI_COMM_WORLD);\n\treturn MPI_Finalize();\n}\n");
 	my $r = Testbed::run_command('mpicc', '-g', '-no-pie', '-o', 'fixed', 'fixed.c');

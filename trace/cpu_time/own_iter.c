@@ -24,8 +24,8 @@ struct ahead {
 	uint64_t enter_ns, leave_ns;
 	/* unsuccessful tests before this call that are work; part of the gap */
 	uint64_t polled_ns;
-	/* without delay, once they are final */
-	double gap_ns, dur_ns;
+	/* without delay, once they are final; vain_ns: unsuccessful tests that are no work, which have delay, too */
+	double vain_ns, gap_ns, dur_ns;
 };
 
 struct own_iter {
@@ -84,7 +84,8 @@ static uint64_t pending(const struct own_iter *it)
 	uint64_t at = it->final;
 
 	/* Pieces are in the order of events until they are cut. */
-	while (sum && at < it->read && sum != &it->ahead[at % AHEAD].gap_ns && sum != &it->ahead[at % AHEAD].dur_ns)
+	while (sum && at < it->read && sum != &it->ahead[at % AHEAD].vain_ns && sum != &it->ahead[at % AHEAD].gap_ns &&
+	       sum != &it->ahead[at % AHEAD].dur_ns)
 		at++;
 	return sum ? at : it->read;
 }
@@ -92,7 +93,7 @@ static uint64_t pending(const struct own_iter *it)
 static void read_one(struct own_iter *it)
 {
 	struct ahead *a = &it->ahead[it->read % AHEAD];
-	double from, *usual;
+	double from, *usual, polled;
 
 	if (!trace_iter_next(it->events, &a->ev, &a->known)) {
 		it->ended = true;
@@ -100,16 +101,17 @@ static void read_one(struct own_iter *it)
 		return;
 	}
 	it->read++;
-	a->gap_ns = a->dur_ns = 0;
+	a->vain_ns = a->gap_ns = a->dur_ns = 0;
 	a->polled_ns = 0;
 	trace_iter_when(it->events, &a->enter_ns, &a->leave_ns);
 	if (!a->known)
 		return;
 	from = (double)trace_iter_gap_begin(it->events);
+	polled = (double)trace_iter_polled(it->events);
 	if (poll_work_is(&it->polls, it->read - 1))
 		a->polled_ns = trace_iter_polled(it->events);
-	if (a->polled_ns)
-		run_own_add(&it->own, from - (double)a->polled_ns, from, (double)a->polled_ns, 0, &a->gap_ns);
+	if (polled > 0)
+		run_own_add(&it->own, from - polled, from, polled, 0, a->polled_ns ? &a->gap_ns : &a->vain_ns);
 	usual = &it->usual_ns[a->ev.sym];
 	*usual = run_own_usual(*usual, (double)a->ev.gap_ns);
 	run_own_add(&it->own, from, (double)a->enter_ns, (double)a->ev.gap_ns, *usual, &a->gap_ns);

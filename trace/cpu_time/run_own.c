@@ -243,7 +243,7 @@ double run_place_wall(double crowd, uint32_t ranks, double longest_s, double sum
 static int own_of(const struct trace *t, uint32_t rank, double *ns, struct errbuf *err)
 {
 	const struct trace_rank *k = trace_get_rank(t, rank);
-	double *usual = calloc(k->defs.sigs.n + 1u, sizeof(*usual)), begin = 0, end = 0, left = 0;
+	double *usual = calloc(k->defs.sigs.n + 1u, sizeof(*usual)), begin = 0, end = 0, left = 0, vain = 0;
 	struct trace_iter *it = usual ? trace_iter_create(t, rank, err) : NULL;
 	struct run_own o = {0};
 	struct trace_event ev;
@@ -255,12 +255,15 @@ static int own_of(const struct trace *t, uint32_t rank, double *ns, struct errbu
 	if (!it || run_own_begin(&o, t, rank, err) < 0)
 		goto out;
 	for (uint64_t i = 0; trace_iter_next(it, &ev, &timed); i++) {
-		uint64_t enter, leave, from = trace_iter_gap_begin(it);
+		uint64_t enter, leave, from = trace_iter_gap_begin(it), polled = trace_iter_polled(it);
 
 		trace_iter_when(it, &enter, &leave);
 		if (!timed)
 			continue;
 		usual[ev.sym] = run_own_usual(usual[ev.sym], (double)ev.gap_ns);
+		if (polled) /* unsuccessful tests have delay, too */
+			run_own_add(&o, (double)from - (double)polled, (double)from, (double)polled, 0,
+				    &vain);
 		run_own_add(&o, (double)from, (double)enter, (double)ev.gap_ns, usual[ev.sym], &left);
 		run_own_add(&o, (double)enter, (double)leave, (double)ev.dur_ns, 0, &left);
 		begin = i ? begin : (double)(ev.gap_ns + ev.dur_ns);

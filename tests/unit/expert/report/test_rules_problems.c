@@ -299,6 +299,19 @@ static void test_polling(void **state)
 	expect_all(s, "polling 300 1\n");
 }
 
+/* With sleeps between them, 60 us each: waits, and no processor time. */
+static void test_polling_asleep(void **state)
+{
+	struct syn *s = begin(2);
+
+	(void)state;
+	for (uint32_t r = 0; r < 2; r++)
+		call(s, r, "MPI_Barrier", 1000, 1001, SYN(0));
+	s->rank[0].defs.proc.polls = 5;
+	s->rank[0].defs.proc.poll_ticks = 300000;
+	expect_all(s, "");
+}
+
 /* Each rank works, and sends on what it got: 100 us a rank. One of them lacks its processor meanwhile (ranks: none). */
 static void wave_short_of(struct syn *s, uint64_t t, uint32_t ranks, uint32_t lacking)
 {
@@ -588,7 +601,7 @@ int main(void)
 	    cmocka_unit_test(test_neighbours_graph), cmocka_unit_test(test_scan),	 cmocka_unit_test(test_probe),
 	    cmocka_unit_test(test_files),	  cmocka_unit_test(test_wrong_order), cmocka_unit_test(test_small_messages),
 	    cmocka_unit_test(test_small_messages_held_up), cmocka_unit_test(test_several_sends),
-	    cmocka_unit_test(test_rendezvous), cmocka_unit_test(test_eager),	  cmocka_unit_test(test_missing_progress), cmocka_unit_test(test_polling),	 cmocka_unit_test(test_wavefront),
+	    cmocka_unit_test(test_rendezvous), cmocka_unit_test(test_eager),	  cmocka_unit_test(test_missing_progress), cmocka_unit_test(test_polling), cmocka_unit_test(test_polling_asleep),	 cmocka_unit_test(test_wavefront),
 	    cmocka_unit_test(test_imbalance),	  cmocka_unit_test(test_farm),	  cmocka_unit_test(test_begin),		 cmocka_unit_test(test_slower_nodes),
 	    cmocka_unit_test(test_binding),	  cmocka_unit_test(test_oversubscribed), cmocka_unit_test(test_distant),
 	};

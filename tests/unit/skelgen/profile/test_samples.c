@@ -154,6 +154,28 @@ static void test_sleep(void **state)
 	off_cpu_destroy(m);
 }
 
+/* Sleeps of 8 ms between unsuccessful tests are no block's: the sleep of 2 ms in the work of 4 ms is left. */
+static void test_sleep_in_tests(void **state)
+{
+	struct trace_sample sample[41] = {{0}};
+	struct trace_samples s = {.n = 41, .n_thread = 1, .sample = sample};
+	double asleep[2] = {0};
+	struct off_cpu *m;
+
+	(void)state;
+	for (int i = 1; i <= 40; i++) /* for a fifth of the time off the processor others had it */
+		sample[i] = (struct trace_sample){.tick = 12000000ull * (uint64_t)i, .asleep_ns = 8400000, .delayed_ns = 2100000};
+	m = off_cpu_create(&s, 1.0, 1);
+	assert_non_null(m);
+	for (int i = 0; i < 40; i++) {
+		off_cpu_drop(m, 12e6 * i, 12e6 * i + 8e6);
+		off_cpu_add(m, 0, 12e6 * i + 8e6, 12e6 * i + 12e6);
+	}
+	off_cpu_share(m, asleep);
+	assert_float_equal(asleep[0], 40 * 2e6, 1e3);
+	off_cpu_destroy(m);
+}
+
 static void test_sleep_of_threads(void **state)
 {
 	(void)state;
@@ -510,7 +532,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_page),      cmocka_unit_test(test_counters),
-		cmocka_unit_test(test_sleep), cmocka_unit_test(test_sleep_of_threads), cmocka_unit_test(test_footprint),
+		cmocka_unit_test(test_sleep), cmocka_unit_test(test_sleep_in_tests),
+		cmocka_unit_test(test_sleep_of_threads), cmocka_unit_test(test_footprint),
 		cmocka_unit_test(test_chase),     cmocka_unit_test(test_stream_and_stride),
 		cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_continue),
 		cmocka_unit_test(test_arm_ahead),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <sys/resource.h>
 
 #include "tests/unit/own_clock.h"
 #include "tests/unit/play.h"
@@ -33,6 +34,27 @@ static void found(void)
 	assert_false(rec_leave_poll(&c, true, true));
 	assert_true(rec_leave(&c, true));
 	rec_event(&c, FN_MPI_Barrier, 0);
+}
+
+/* Time asleep is no processor time. */
+static uint64_t napped;
+static long sleeps;
+
+int getrusage(__rusage_who_t who, struct rusage *u)
+{
+	uint64_t cpu = own_clock - napped;
+
+	(void)who;
+	*u = (struct rusage){.ru_nvcsw = sleeps};
+	u->ru_utime = (struct timeval){(time_t)(cpu / 1000000000), (suseconds_t)(cpu / 1000 % 1000000)};
+	return 0;
+}
+
+static void nap_for(uint64_t ticks)
+{
+	spend(ticks);
+	napped += ticks;
+	sleeps++;
 }
 
 static struct play p;
@@ -192,6 +214,47 @@ static void test_slow(void **state)
 	rec_close();
 }
 
+/* Ten waits of 20 naps each, with work before each wait and an event behind it. Returns the gaps of the last eight. */
+static uint64_t gaps_with_naps(uint64_t work, uint64_t nap, uint64_t work_between)
+{
+	uint64_t sum = 0;
+
+	begin();
+	for (int wait = 0; wait < 10; wait++) {
+		spend(work);
+		for (int i = 0; i < 20; i++) {
+			poll_for(US / 5);
+			nap_for(nap);
+			spend(work_between);
+		}
+		event_with_gap();
+		sum += wait >= 2 ? last_gap : 0;
+	}
+	rec_close();
+	return sum;
+}
+
+/* Sleep between unsuccessful tests waits as they do. The event is no test: the last nap before it is its gap. */
+static void test_naps(void **state)
+{
+	(void)state;
+	assert_in_range(gaps_with_naps(1000 * US, 100 * US, 0), 8 * 1100 * US, 8 * 1110 * US);
+	/* work between tests, also next to a nap, stays computation */
+	assert_in_range(gaps_with_naps(1000 * US, 100 * US, 60 * US), 8 * (1000 + 100 + 20 * 60) * US, 8 * 2350 * US);
+	assert_in_range(gaps_with_naps(1000 * US, 0, 100 * US), 8 * 2990 * US, 8 * 3010 * US);
+	/* a sleep among hundreds of tests at once, most of which are only counted */
+	begin();
+	for (int wait = 0; wait < 10; wait++)
+		for (int i = 0; i < 200; i++) {
+			poll_for(US / 5);
+			if (i % 50 == 49)
+				nap_for(500 * US);
+		}
+	event_with_gap();
+	assert_true(last_gap < 2000 * US);
+	rec_close();
+}
+
 static void test_few(void **state)
 {
 	(void)state;
@@ -213,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_slow),
 		cmocka_unit_test(test_few),
+		cmocka_unit_test(test_naps),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -118,6 +118,33 @@ static void test_without_samples(void **state)
 	trace_close(busy.t);
 }
 
+/* A rank that waits by unsuccessful tests lacks its processor in them: 3 ms of each wait of 4 ms. Its computation does not. */
+static void test_in_unsuccessful_tests(void **state)
+{
+	struct syn *s = syn_create(1);
+	struct trace_event ev;
+	double gaps_ns = 0;
+	struct own_iter *it;
+	struct errbuf err;
+	struct trace *t;
+
+	(void)state;
+	syn_begin(s);
+	for (int i = 0; i < 100; i++) {
+		syn_call(s, 0, "MPI_Barrier", 1, SYN(.gap_ns = 1000000, .dur_ns = 2000, .poll_ns = 4000000));
+		syn_window(s, 0, 3000000);
+	}
+	syn_end(s);
+	t = opened(s);
+	it = own_iter_create(t, 0, &err);
+	assert_non_null(it);
+	while (own_iter_next(it, &ev, NULL))
+		gaps_ns += (double)ev.gap_ns;
+	assert_in_range((uint64_t)gaps_ns, 98000000, 101000000);
+	own_iter_destroy(it);
+	trace_close(t);
+}
+
 /* Against the trace: the same events in the same order. No event is longer, and all together are shorter by the
  * lost time, for any number of events between two samples. */
 static void compare(struct trace *t, double lost_ns)
@@ -231,6 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_if_alone),
 		cmocka_unit_test(test_without_samples),
+		cmocka_unit_test(test_in_unsuccessful_tests),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_skip),
 	};
