@@ -267,6 +267,11 @@ END
 	$site{$_}++ for precedent('info', '--events', 0, 'lines.ptrace')->{out} =~ /MPI_Barrier.*# (.*)$/mg;
 	is_deeply({ map { s/ via lib.*//r => $site{$_} } keys %site }, { 'deep (lines.py:11)' => 5, 'deep (lines.py:12)' => 5,
 		'<lambda> (lines.py:6)' => 5, '<module> (lines.py:18) via pass_on (helper.py:2)' => 5 }, 'each line has its calls');
+	(my $dies = slurp('lines.py')) =~ s/mpi.MPI_Finalize\(\)/import os\nif os.environ["OMPI_COMM_WORLD_RANK"] == "1":\n    os.kill(os.getpid(), 9)\nmpi.MPI_Barrier(world)/;
+	spew('dies.py', $dies);
+	precedent('trace', '-q', '-o', 'dies.ptrace', '--', 'mpirun', '--oversubscribe', '-n', 2, $python, 'dies.py');
+	my ($stopped) = precedent('info', 'dies.ptrace')->{out} =~ /^  stopped +rank 0 was in (MPI_Barrier.*)$/m;
+	unlike($stopped // '', qr/\.py/, 'a call that did not return has no line of another call');
 };
 
 # Rank 1 sleeps between unsuccessful probes: it waits for rank 0, and works for two fifths of the time at most.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "trace/format/in_call.h"
+#include "trace/format/python.h"
 #include "trace/functions.h"
 
 /* ---- parameters ---- */
@@ -91,12 +92,20 @@ static uint32_t add_site(const struct salvage_rank *s, const struct trace_defs *
 	return j->n[TDEF_SITE] - 1;
 }
 
+/* Calls from all lines of Python return to one address: who called is not known from it. */
+static bool has_python(const struct trace_defs *d, const struct trace_site *site)
+{
+	uint32_t last = site->n_frame ? site->module[site->n_frame - 1] : UINT32_MAX;
+
+	return last < d->n_module && trace_python_name(d->module[last].build_id);
+}
+
 static uint32_t find_site(const struct salvage_rank *s, const struct trace_defs *defs, struct journal_reader *j)
 {
 	uint64_t address = s->live->enter_address;
 
 	for (uint32_t i = defs->n_site; i-- > 0;)
-		if (journal_address(j, i) == address)
+		if (journal_address(j, i) == address && !has_python(defs, &defs->site[i]))
 			return i;
 	return add_site(s, defs, j, &address, 1);
 }
