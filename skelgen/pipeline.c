@@ -212,8 +212,8 @@ struct excerpt_size {
 	uint64_t events;
 };
 
-/* Sets the next excerpt from the last one, which could have `events` calls, and from how far its skeleton is from the limits. All
- * usual segments may have been too long for so few calls, so that the pieces have next to none. */
+/* Sets the next excerpt from the last one, which could have `events` calls, and from how far its skeleton is from the
+ * limits. All usual segments may have been too long for so few calls, so that the pieces have next to none. */
 static void resize(const struct skel_stages *s, double seconds, uint64_t events, struct excerpt_size *next)
 {
 	double more = AIM / size_of(s);
@@ -320,7 +320,8 @@ static void too_many_calls(const struct search *s, const struct pieces *p, struc
 			longest = p->segment[k];
 	err_set(err,
 		"the fewest pieces have %" PRIu64 " calls, and a skeleton of at most %" PRIu64
-		" can be made in time: the run cannot be cut in %s %" PRIu64 " calls, where messages, requests or epochs are open",
+		" can be made in time: the run cannot be cut in %s %" PRIu64
+		" calls, where messages, requests or epochs are open",
 		p->events, CALLS_OVER * s->most, longest == 0 ? "its first" : longest + 1 == all->n ? "its last" : "a row of",
 		all->at[longest].events);
 }

@@ -20,7 +20,7 @@ struct long_gap {
 
 struct rank_sum {
 	double saved_ns; /* of its gaps */
-	double waits_ns; /* calls that last as long as a long gap. Nearly all of that is a wait for a gap of another rank. */
+	double waits_ns; /* calls that last as long as a long gap: nearly all of that is a wait for one of another rank */
 };
 
 struct gap_list {

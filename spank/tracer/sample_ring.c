@@ -149,8 +149,8 @@ static void keep_longest(uint64_t longest[COST_SAMPLES], uint64_t v)
 		}
 }
 
-/* Ticks in which the kernel takes a sample: 1 to 2 us, but 20 to 50 us on a virtual machine, where the host programs the timer. A loop
- * reads the clock, and its longest turns are the samples. */
+/* Ticks in which the kernel takes a sample: 1 to 2 us, but 20 to 50 us on a virtual machine, where the host programs the
+ * timer. A loop reads the clock, and its longest turns are the samples. */
 static double sample_ticks(pid_t id)
 {
 	uint64_t longest[COST_SAMPLES] = {0}, begin = clock_true_ns(CLOCK_MONOTONIC), before = clock_ticks(), now;

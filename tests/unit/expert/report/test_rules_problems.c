@@ -601,7 +601,8 @@ int main(void)
 	    cmocka_unit_test(test_neighbours_graph), cmocka_unit_test(test_scan),	 cmocka_unit_test(test_probe),
 	    cmocka_unit_test(test_files),	  cmocka_unit_test(test_wrong_order), cmocka_unit_test(test_small_messages),
 	    cmocka_unit_test(test_small_messages_held_up), cmocka_unit_test(test_several_sends),
-	    cmocka_unit_test(test_rendezvous), cmocka_unit_test(test_eager),	  cmocka_unit_test(test_missing_progress), cmocka_unit_test(test_polling), cmocka_unit_test(test_polling_asleep),	 cmocka_unit_test(test_wavefront),
+	    cmocka_unit_test(test_rendezvous), cmocka_unit_test(test_eager),	  cmocka_unit_test(test_missing_progress), cmocka_unit_test(test_polling),
+		cmocka_unit_test(test_polling_asleep),	 cmocka_unit_test(test_wavefront),
 	    cmocka_unit_test(test_imbalance),	  cmocka_unit_test(test_farm),	  cmocka_unit_test(test_begin),		 cmocka_unit_test(test_slower_nodes),
 	    cmocka_unit_test(test_binding),	  cmocka_unit_test(test_oversubscribed), cmocka_unit_test(test_distant),
 	};

@@ -559,18 +559,25 @@ static uint32_t lines_written(const struct skel_stages *s)
 	return n;
 }
 
-/* Two ranks reduce at places that do not repeat. */
-static struct syn *scattered(uint32_t steps, uint64_t seed)
+/* Exchanges of random length with a partner that varies. With a collective under way all the time the run cannot be cut. */
+static struct syn *exchanges(uint32_t n_ranks, uint32_t steps, uint64_t seed, bool under_way)
 {
-	struct syn *s = syn_create(2);
+	struct syn *s = syn_create(n_ranks);
 
 	syn_begin(s);
+	for (uint32_t r = 0; under_way && r < n_ranks; r++)
+		syn_call(s, r, "MPI_Ibarrier", 11, SYN(.req = 0));
 	for (uint32_t t = 0; t < steps; t++) {
-		uint64_t site = 20 + syn_random(&seed) % 2000;
+		uint32_t from = (uint32_t)(syn_random(&seed) % n_ranks);
+		uint32_t to = (from + 1 + (uint32_t)(syn_random(&seed) % (n_ranks - 1))) % n_ranks;
+		uint64_t site = 20 + syn_random(&seed) % 40;
+		int64_t count = 1 + (int64_t)(syn_random(&seed) % 100);
 
-		for (uint32_t r = 0; r < 2; r++)
-			syn_call(s, r, "MPI_Allreduce", site, SYN(.count = 1, .gap_ns = 10000));
+		syn_call(s, from, "MPI_Send", site, SYN(.dst = to, .count = count));
+		syn_call(s, to, "MPI_Recv", 100 + site, SYN(.src = from, .count = count));
 	}
+	for (uint32_t r = 0; under_way && r < n_ranks; r++)
+		syn_call(s, r, "MPI_Wait", 12, SYN(.req = 0, .reqs = (int64_t[]){0}, .n_reqs = 1));
 	syn_end(s);
 	return s;
 }
@@ -578,7 +585,7 @@ static struct syn *scattered(uint32_t steps, uint64_t seed)
 /* The lines that are compared with the limit are those of the file. */
 static void test_lines_are_counted(void **arg)
 {
-	struct syn *s = scattered(8000, 7);
+	struct syn *s = exchanges(2, 8000, 7, false);
 	struct trace *t = syn_open(s);
 	const struct skel_budget budget = {.seconds = 0.15 * own_seconds(t)};
 	struct skel_stages stages = {.excerpt = NULL};
@@ -596,33 +603,10 @@ static void test_lines_are_counted(void **arg)
 	syn_destroy(s);
 }
 
-/* Exchanges of random length with a partner that varies, while a collective is under way all the time: the run cannot be cut. */
-static struct syn *uncut(uint32_t n_ranks, uint32_t steps, uint64_t seed)
-{
-	struct syn *s = syn_create(n_ranks);
-
-	syn_begin(s);
-	for (uint32_t r = 0; r < n_ranks; r++)
-		syn_call(s, r, "MPI_Ibarrier", 11, SYN(.req = 0));
-	for (uint32_t t = 0; t < steps; t++) {
-		uint32_t from = (uint32_t)(syn_random(&seed) % n_ranks);
-		uint32_t to = (from + 1 + (uint32_t)(syn_random(&seed) % (n_ranks - 1))) % n_ranks;
-		uint64_t site = 20 + syn_random(&seed) % 40;
-		int64_t count = 1 + (int64_t)(syn_random(&seed) % 100);
-
-		syn_call(s, from, "MPI_Send", site, SYN(.dst = to, .count = count));
-		syn_call(s, to, "MPI_Recv", 100 + site, SYN(.src = from, .count = count));
-	}
-	for (uint32_t r = 0; r < n_ranks; r++)
-		syn_call(s, r, "MPI_Wait", 12, SYN(.req = 0, .reqs = (int64_t[]){0}, .n_reqs = 1));
-	syn_end(s);
-	return s;
-}
-
 /* With a budget, no skeleton exceeds the limits; without one, the skeleton is the whole run. */
 static void test_large_is_refused(void **arg)
 {
-	struct syn *s = uncut(4, 3000, 5);
+	struct syn *s = exchanges(4, 3000, 5, true);
 	struct trace *t = syn_open(s);
 	struct skel_budget budget = {.seconds = 0.2 * own_seconds(t)};
 	struct skel_stages stages = {.excerpt = NULL};

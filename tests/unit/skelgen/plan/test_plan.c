@@ -361,7 +361,8 @@ static void test_share_of_alternate_gaps(void **arg)
 	for (uint32_t r = 0; r < 2; r++)
 		for (uint32_t turn = 0; turn < 4; turn++)
 			syn_call(s, r, "MPI_Allreduce", 1,
-				 SYN(.count = 1, .gap_ns = turn % 2 == r ? 1000000000 : 1000, .dur_ns = turn % 2 == r ? 1000 : 1000000000));
+				 SYN(.count = 1, .gap_ns = turn % 2 == r ? 1000000000 : 1000,
+				     .dur_ns = turn % 2 == r ? 1000 : 1000000000));
 	syn_end(s);
 	set_up(&f, s, (struct skel_budget){.seconds = 1});
 	assert_true(f.plan.gap_least_ns == GAP_LONG_NS);
