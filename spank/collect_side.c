@@ -149,7 +149,6 @@ static unsigned patience_s(const struct collect *c)
 static int become_user(const struct collect *c)
 {
 	const rlim_t most_s = patience_s(c);
-	const struct rlimit memory = {.rlim_cur = COLLECT_MEMORY, .rlim_max = COLLECT_MEMORY};
 	const struct rlimit cpu = {.rlim_cur = most_s, .rlim_max = most_s + 1};
 	const struct rlimit no_core = {0};
 	sigset_t none;
@@ -163,7 +162,9 @@ static int become_user(const struct collect *c)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	umask(0027);
-	setrlimit(RLIMIT_AS, &memory);
+#ifndef __SANITIZE_ADDRESS__ /* which maps terabytes that it does not use */
+	setrlimit(RLIMIT_AS, &(struct rlimit){COLLECT_MEMORY, COLLECT_MEMORY});
+#endif
 	setrlimit(RLIMIT_CPU, &cpu);
 	setrlimit(RLIMIT_CORE, &no_core);
 	return prctl(PR_SET_DUMPABLE, 0);
