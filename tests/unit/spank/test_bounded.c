@@ -56,7 +56,8 @@ static int die(void *arg, struct errbuf *err)
 
 static void test_killed(void **state)
 {
-	const struct bounded b = {die, NULL, 0, 30000, "the spool"};
+	int number = 0;
+	const struct bounded b = {die, &number, sizeof(number), 30000, "the spool"};
 	struct errbuf err;
 	bool late = true;
 

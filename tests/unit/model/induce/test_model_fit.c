@@ -81,7 +81,7 @@ static double fit_and_miss(double (*f)(const double *), double noise, struct fit
 	static struct rows r;
 	double *col[3] = {r.x[0], r.x[1], r.x[2]}, worst = 0, most = 0;
 	const uint32_t feature[3] = {0, 1, 2};
-	const struct fit_table t = {ROWS, 3, col, feature, r.group};
+	const struct fit_table t = {ROWS, 3, col, feature, r.group, NULL};
 	struct model_feature features[3] = {{MODEL_INPUT, 0, 0}, {MODEL_INPUT, 1, 0}, {MODEL_INPUT, 2, 0}};
 	struct model_graph g = {.n_features = 3, .feature = features};
 	struct errbuf err;
@@ -164,7 +164,7 @@ static void test_constants_stay(void **state)
 		static struct rows r;
 		double *col[3] = {r.x[0], r.x[1], r.x[2]};
 		const uint32_t feature[3] = {0, 1, 2}, n = 8 + (uint32_t)k % 5 * 8;
-		const struct fit_table t = {n, 3, col, feature, r.group};
+		const struct fit_table t = {n, 3, col, feature, r.group, NULL};
 		struct fit_quality q;
 		struct model_fn fn;
 
@@ -192,7 +192,7 @@ static double fit_strays(int every)
 	static uint32_t group[240];
 	double *col[1] = {x}, at = 100;
 	const uint32_t feature[1] = {0};
-	const struct fit_table t = {240, 1, col, feature, group};
+	const struct fit_table t = {240, 1, col, feature, group, NULL};
 	struct model_feature features[1] = {{MODEL_INPUT, 0, 0}};
 	struct model_graph g = {.n_features = 1, .feature = features};
 	struct model_state st = {.input = &at};
