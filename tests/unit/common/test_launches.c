@@ -363,7 +363,7 @@ static const char *slow_lookup(const char *name)
 {
 	if (strcmp(name, "PATH") == 0) {
 		slow_asked++;
-		usleep(50000);
+		clock_ns += 50000000;
 	}
 	return lookup(name);
 }

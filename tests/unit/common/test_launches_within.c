@@ -24,6 +24,11 @@ static void none_has_a_hash(const char *const *bodies, size_t n)
 	}
 }
 
+static void runnable(const char *name, const char *data)
+{
+	put("here", name, data, strlen(data), 0755);
+}
+
 #define STEP "#!/bin/bash -l\nmodule load x\nmpirun -n 4 ./prog in.dat $1\necho done\n"
 
 /* A script within the script: its launches count, and nothing else of it. */
@@ -51,7 +56,7 @@ static void test_scripts_within(void **state)
 	};
 	char base[LAUNCHES_LEN];
 	(void)state;
-	put("here", "step.sh", STEP, sizeof(STEP) - 1, 0755);
+	runnable("step.sh", STEP);
 	text("here", "last.sh", "mpirun -n 4 ./tool\nexit 0\n");
 	text("here", "nested.sh", "bash step.sh 5\n");
 	text("here", "loop.sh", "for i in 1; do mpirun ./prog in.dat; done\n");
@@ -104,7 +109,7 @@ static void test_commands_before_a_script(void **state)
 	    "mkdir -p sub new\nmpirun ./prog in.dat", "rm -rf sub\nmpirun ./prog in.dat", "mpirun ./tool sub\nmpirun ./prog in.dat",
 	};
 	(void)state;
-	put("here", "step.sh", PLAIN_STEP, sizeof(PLAIN_STEP) - 1, 0755);
+	runnable("step.sh", PLAIN_STEP);
 	text("here", "echo.sh", "echo start\n");
 	text("here", "copies.sh", "./tool -a sub\n");
 	text("here", "limits.sh", "ulimit -v 100000\nmpirun ./prog in.dat\n");
@@ -134,15 +139,15 @@ static void test_first_lines(void **state)
 	for (size_t i = 0; i < N(same) + N(none); i++) {
 		bool is_same = i < N(same);
 		const char *line = is_same ? same[i] : none[i - N(same)];
-		int n = snprintf(script, sizeof(script), "%s\nmpirun -n 4 ./prog in.dat 5\n", line);
-		put("here", "step.sh", script, (size_t)n, 0755);
+		snprintf(script, sizeof(script), "%s\nmpirun -n 4 ./prog in.dat 5\n", line);
+		runnable("step.sh", script);
 		if (strcmp(of("here", script), is_same ? base : "") ||
 		    strcmp(of("here", "#!/bin/sh\n./step.sh\n"), is_same ? base : ""))
 			fail_msg("not as meant: %s", line);
 		assert_string_equal(of("here", "#!/bin/sh\nbash step.sh\n"), base); /* there it is a comment */
 	}
 	/* a file without "#!" is run by a shell */
-	put("here", "step.sh", "./prog in.dat 5\n", 16, 0755);
+	runnable("step.sh", "./prog in.dat 5\n");
 	none_has_a_hash((const char *const[]){"./step.sh", "timeout 60 ./step.sh", "mpirun ./step.sh"}, 3);
 }
 
@@ -167,7 +172,7 @@ static void test_modules_change_variables(void **state)
 	text("here", "given.sh", "mpirun -n 4 $GIVEN/prog in.dat 5\n");
 	text("here", "installs.sh", "mpirun installed in.dat 5\n");
 	text("here", "step.sh", PLAIN_STEP);
-	put("here", "login.sh", "#!/bin/bash -l\n$GIVEN/prog in.dat\n", 36, 0755);
+	runnable("login.sh", "#!/bin/bash -l\nmpirun -n 4 $GIVEN/prog in.dat 5\n");
 	none_has_a_hash(none, N(none));
 	assert_string_equal(of("here", "#!/bin/bash -l\nmpirun -n 4 $GIVEN/prog in.dat 5\n"), "");
 	assert_string_equal(of("here", "#!/bin/bash -l\nmpirun installed in.dat 5\n"), "");
@@ -188,7 +193,7 @@ static void test_links(void **state)
 	static const char *const same[] = {"cd link/..\nmpirun -n 4 ./prog in.dat 5", "mpirun -n 4 ./prog sub/../in.dat 5",
 					     "./sub/../step.sh 5"};
 	(void)state;
-	put("here", "step.sh", PLAIN_STEP, sizeof(PLAIN_STEP) - 1, 0755);
+	runnable("step.sh", PLAIN_STEP);
 	assert_int_equal(symlink(in("other/sub"), in("here/link")) | symlink("step.sh", in("here/alias.sh")) |
 			 symlink(".", in("here/self")), 0);
 	none_has_a_hash(none, N(none));
