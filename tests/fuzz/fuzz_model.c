@@ -2,9 +2,6 @@
 /*
  * Fuzzes model files and the interpreter. The input is the text before the last line, which is added with the right
  * hash. An accepted model must be written back the same, printed, and interpreted within bounds.
- *
- *   clang -g -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I. tests/fuzz/fuzz_model.c $(ls predictor/model/*.c) \
- *     common/buf.c common/errbuf.c -lgsl -lgslcblas -lxxhash -lm -ldl -o fuzz_model
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,10 +3,6 @@
  * Fuzzes models of runs. The first byte is the number of ranks; the rest is a model file without its last line, which is
  * added with the right hash. An accepted model must answer for every rank within bounds, and the text of its rules must
  * be written back the same.
- *
- *   clang -g -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I. -IGENERATED tests/fuzz/fuzz_model_runs.c \
- *     $(find predictor/model -maxdepth 1 -name "*.c") predictor/inputs/{foresee,feature,rule,rule_guard,rule_text,learn_doubts}.c common/arena.c \
- *     common/buf.c common/errbuf.c -lgsl -lgslcblas -lxxhash -lm -ldl -o fuzz_model_runs
  */
 #include <stdio.h>
 #include <stdlib.h>

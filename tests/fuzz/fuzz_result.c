@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Fuzzes the parser of result records. An accepted record must be written and read back the same.
- *
- *   clang -g -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I. tests/fuzz/fuzz_result.c
- * predictor/spool/result.c \
- *     common/buf.c common/errbuf.c -lm -o fuzz_result && ./fuzz_result -max_len=4096
  */
 #include <stdlib.h>
 #include <string.h>
