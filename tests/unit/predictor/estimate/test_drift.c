@@ -354,7 +354,9 @@ static int drift_take(const struct store_run *r, struct errbuf *e)
 		again = probes_again(&w->env, r->key, r->candidate, "a test", w->now, e);
 	if (rc < 1 || again < 0 || again == PROBE_AGAIN_LATER)
 		return rc < 0 || again < 0 ? -1 : 0;
-	return drift_act(&ended, &found, again == PROBE_AGAIN_PLANNED, e);
+	rc = drift_act(&ended, &found, again == PROBE_AGAIN_PLANNED, e);
+	ended_run_forget(&ended);
+	return rc;
 }
 
 /* An array that was told lo to hi (0: nothing), task first + i of seconds[i]; each task that ends is looked at. */
