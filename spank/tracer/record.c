@@ -578,9 +578,16 @@ void rec_go(const struct spill_header *facts)
 	rec.start = rec.last_end = rec.event_end = clock_ticks();
 	h->start_ticks = rec.live->clock_ticks[0] = rec.start;
 	spill_start(&rec.pages.spill);
-	rec.last_end = clock_ticks();
-	rec.own_ticks = rec.last_end - rec.start;
+	rec_skip();
 	rec.on = true;
+}
+
+void rec_skip(void)
+{
+	uint64_t now = clock_ticks();
+
+	rec.own_ticks += now - rec.last_end;
+	rec.last_end = now;
 }
 
 static void encode_tail(void)

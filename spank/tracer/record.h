@@ -307,6 +307,8 @@ int rec_begin(const struct rec_options *o, struct errbuf *err);
 void rec_watch(void (*f)(uint32_t sym, uint64_t gap, uint64_t tick));
 /* Start recording: tick 0 is now. facts: facts of the run for the header of the spill file; may be NULL. */
 void rec_go(const struct spill_header *facts);
+/* The time since the last call was the recorder's, not the program's. */
+void rec_skip(void);
 /* Stop recording, and keep the events so far. why: a string constant. */
 void rec_stop(const char *why);
 /* Encode the rest and turn recording off. */

@@ -134,6 +134,9 @@ void sample_begin(uint32_t rank, uint32_t n_ranks)
 	}
 	sampling.kept = p;
 	sampling.period_ns = 1000000000ull / hz;
+#if ARCH_SAMPLES
+	rec.sample_cost = sample_ring_cost(); /* before the first look, since it is no work of the program */
+#endif
 	counters_open(&sampling.counters);
 	sampling.counted = sampling.counters.have;
 	keep_border();
@@ -143,6 +146,7 @@ void sample_begin(uint32_t rank, uint32_t n_ranks)
 		munmap(sampling.kept, room * sizeof(*sampling.kept));
 		sampling.kept = NULL;
 	}
+	rec_skip();
 }
 
 static int by_tick(const void *a, const void *b)

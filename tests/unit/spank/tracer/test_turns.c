@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A thread that leaves its processor often is sampled less, once it has run for long enough to tell. Samples of other threads
- * are no reason. */
+ * are no reason. The cost of samples is measured before. */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -102,11 +103,74 @@ static void test_among_others(void **state)
 	assert_int_equal(period, PERIOD_NS);
 }
 
+static uint64_t least_gap;
+
+static void on_gap(uint32_t symbol, uint64_t gap, uint64_t tick)
+{
+	(void)symbol, (void)tick;
+	least_gap = gap < least_gap ? gap : least_gap;
+}
+
+/* The cost of samples is measured for some ms. In these the program does not compute. */
+static void test_begin_is_no_gap(void **state)
+{
+	struct errbuf err;
+
+	(void)state;
+	least_gap = UINT64_MAX;
+	for (int i = 0; i < 5; i++) { /* this process may be interrupted */
+		assert_int_equal(play_begin(&p, PLAY_LOOP, NULL, NULL, 0, 1, 0, 0, &err), 0);
+		rec_watch(on_gap);
+		sample_begin(0, 1);
+		play_one(&p);
+		sample_end();
+		sample_free();
+		rec_close();
+	}
+	assert_in_range(least_gap, 0, 50 * rec.tiny_gap); /* 100 us */
+}
+
+/* In how many of 20 tries a cost is found. */
+static int costs_known(void)
+{
+	int known = 0;
+
+	for (int i = 0; i < 20; i++)
+		known += sample_ring_cost() > 0;
+	return known;
+}
+
+/* A thread that has half of its processor mostly finds the cost of samples, too. */
+static void test_cost_on_shared_processor(void **state)
+{
+	cpu_set_t all, one;
+	pthread_t other;
+	int known = 0;
+
+	(void)state;
+	if (!has_ring)
+		SKIP("the kernel takes no samples here");
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	__atomic_store_n(&stop, false, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_create(&other, NULL, compute, NULL), 0);
+	for (int i = 0; i < 3 && known <= 12; i++) /* other programs may have the processor for a while */
+		known = costs_known();
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_join(other, NULL), 0);
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+	assert_in_range(known, 13, 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_among_others),
+		cmocka_unit_test(test_begin_is_no_gap),
+		cmocka_unit_test(test_cost_on_shared_processor),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
