@@ -26,7 +26,10 @@
 #define ITERATIONS_BONUS 20.0
 #define MERGE_WORK_MAX  20e6 /* cells of the alignments of all kinds */
 #define SLOTS_FACTOR    4  /* executions left out may make long loops this much longer */
-#define SLOTS_FREE      (1u << 21) /* executions, those left out included, that are walked in some 10 ms */
+/* Executions, those left out included, up to which the factor does not count. A rank of the skeleton walks the first number
+ * in some 10 ms. The search walks those of all ranks: the second number takes about a second. */
+#define SLOTS_OF_RANK   (1u << 21)
+#define SLOTS_OF_RUN    (1u << 24)
 
 static void cut_free(struct cut *c)
 {
@@ -376,7 +379,7 @@ static int try_candidate(struct finder *f, const struct candidate *cand)
 	struct contract_tree tree = {0};
 	struct segment_notes *notes = NULL;
 	struct cut c = {0};
-	uint64_t cost = UINT64_MAX, slots;
+	uint64_t cost = UINT64_MAX, slots = 0;
 	int rv = 0;
 
 	if (!cut_stream(f, cand->hash, &c)) {
@@ -385,8 +388,9 @@ static int try_candidate(struct finder *f, const struct candidate *cand)
 	}
 	f->built += events_contracted(&c);
 	rv = segments_build(f, &c, &tree, &notes);
-	slots = count_slots(&tree, tree.top_first, tree.n_top);
-	if (rv == 0 && (slots <= SLOTS_FREE || slots / SLOTS_FACTOR <= tree.n_events))
+	if (rv == 0)
+		slots = count_slots(&tree, tree.top_first, tree.n_top);
+	if (rv == 0 && (slots <= f->slots_free || slots / SLOTS_FACTOR <= tree.n_events))
 		rv = price(f, &tree, notes, f->cost - 1, &cost);
 	if (rv == 0 && cost < f->cost && score(cost, c.n_segment) < f->best_score) {
 		f->best_score = score(cost, c.n_segment);
@@ -525,14 +529,16 @@ static int open_stream(struct finder *f)
 	return 0;
 }
 
-int segments_fold(const struct trace_rank *rank, const struct shape_map *map, struct contract_tree *tree,
+int segments_fold(const struct trace_rank *rank, uint32_t n_ranks, const struct shape_map *map, struct contract_tree *tree,
 		  struct segment_notes **notes, uint64_t *preferred, struct errbuf *err)
 {
-	struct finder f = {.rank = rank, .map = map, .tree = tree, .preferred = preferred, .err = err};
+	struct finder f = {.rank = rank, .map = map, .tree = tree, .preferred = preferred, .slots_free = SLOTS_OF_RUN / n_ranks,
+			   .err = err};
 	bool better = true;
 	int rv;
 
 	*notes = NULL;
+	f.slots_free = f.slots_free < SLOTS_OF_RANK ? f.slots_free : SLOTS_OF_RANK;
 	/* Nearly one node for every call: nothing to gain. */
 	if (tree->n_node <= map->n_shape + map->n_shape / 2 + 8)
 		return 0;

@@ -24,10 +24,11 @@ struct shape_map;
 
 /*
  * Replace `tree`, the contracted stream of `rank`, by a tree with irregular loops if that tree costs less. *notes then
- * lists the calls that the loops leave out; otherwise *notes is NULL. *preferred: key of the call that begins a
- * segment; tried first if it is not 0, and set when segments were found. Returns 0, or -1 without memory.
+ * lists the calls that the loops leave out; otherwise *notes is NULL. n_ranks: for which such trees are made.
+ * *preferred: key of the call that begins a segment; tried first if it is not 0, and set when segments were found.
+ * Returns 0, or -1 without memory.
  */
-int segments_fold(const struct trace_rank *rank, const struct shape_map *map, struct contract_tree *tree,
+int segments_fold(const struct trace_rank *rank, uint32_t n_ranks, const struct shape_map *map, struct contract_tree *tree,
 		  struct segment_notes **notes, uint64_t *preferred, struct errbuf *err);
 
 /* Fold the nodes outside the regions of `tree` by shapes (shape.h). notes may be NULL. Returns 0, or -1 with err

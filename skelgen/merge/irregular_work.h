@@ -35,6 +35,7 @@ struct finder {
 	bool *holds;                  /* scratch: does the node hold the delimiter, by node */
 	struct candidate *cand;
 	uint32_t n_cand;
+	uint64_t slots_free;          /* executions, those left out included, that a tree may have in any case */
 	uint64_t built;               /* events that were contracted for the candidates of a region */
 	struct errbuf *err;
 };

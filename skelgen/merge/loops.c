@@ -89,7 +89,7 @@ static int contract_rank(const struct trace_rank *k, struct form *f, struct errb
 	rv = contract_symbols(shape, k->events.length, NULL, &f->tree, err);
 	free(shape);
 	if (rv == 0)
-		rv = segments_fold(k, &f->map, &f->tree, &f->notes, &preferred, err);
+		rv = segments_fold(k, 1, &f->map, &f->tree, &f->notes, &preferred, err);
 	return rv;
 }
 

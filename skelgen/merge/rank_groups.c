@@ -186,7 +186,7 @@ static int fold_varying(struct build *b, uint32_t rank, const struct shape_map *
 {
 	bool many = g->tree.n_node > m->n_shape + m->n_shape / 2 + 8;
 
-	if (segments_fold(trace_get_rank(b->t, rank), m, &g->tree, &g->notes, &b->preferred, b->err) < 0)
+	if (segments_fold(trace_get_rank(b->t, rank), trace_n_ranks(b->t), m, &g->tree, &g->notes, &b->preferred, b->err) < 0)
 		return -1;
 	/* nearly one node for every call: nothing to gain */
 	if (!many || g->tree.n_node <= m->n_shape)

@@ -175,6 +175,18 @@ static void test_master_and_workers(void **arg)
 	assert_int_equal(o.length, 6);
 }
 
+/* To walk the executions that the master leaves out takes longer for more tasks, and so for each rank. */
+static void test_many_tasks(void **arg)
+{
+	struct outcome o = check_program(syn_master_worker(33, 1600, 5));
+
+	(void)arg;
+	assert_int_equal(o.alphabet, SKEL_SIZES);
+	o = check_program(syn_master_worker(33, 16000, 5));
+	assert_int_equal(o.alphabet, SKEL_SHAPE);
+	assert_int_equal(o.length, 6);
+}
+
 /* Tags alternate and counts wander: the alternation is unrolled, the counts become runs. */
 static void test_alternation_with_changing_sizes(void **arg)
 {
@@ -506,7 +518,7 @@ int main(void)
 		cmocka_unit_test(test_rows_and_columns),
 		cmocka_unit_test(test_checkpoint_splits_the_loop_of_the_others),
 		cmocka_unit_test(test_changing_message_sizes),
-		cmocka_unit_test(test_master_and_workers),
+		cmocka_unit_test(test_master_and_workers), cmocka_unit_test(test_many_tasks),
 		cmocka_unit_test(test_alternation_with_changing_sizes),
 		cmocka_unit_test(test_steps_that_differ),
 		cmocka_unit_test(test_inner_iterations_that_differ),
