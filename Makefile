@@ -295,7 +295,9 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tests/unit/libhelp.a $(B)/libprecedent.a
 	$(Q)$(CC) $(BASE) $(SAN) -o $@ $< $(B)/tests/unit/libhelp.a $(B)/libprecedent.a -lcmocka $(LIBS_CLI) -lpthread -ldl
 # stands for slurmctld, whose variable the plugin looks at
 $(B)/tests/unit/plugin/test_job_submit $(B)/tests/unit/plugin/test_submit_places: private BASE += -Wl,--export-dynamic-symbol=last_part_update
-# the same
+# stands for Python, whose functions and types the tracer looks up
+$(B)/tests/unit/spank/tracer/test_python: private BASE += -Wl,--export-dynamic
+# the same as test_job_submit
 $(B)/tests/bench/bench_submit: private BASE += -Wl,--export-dynamic-symbol=last_part_update
 $(B)/tests/bench/%: tests/bench/%.c $(B)/libprecedent.a $(B)/tests/unit/libhelp.a
 	@mkdir -p $(@D)
