@@ -209,6 +209,7 @@ static struct nap {
 	bool expected; /* in the next wait: a look takes 1 us, a nap 50 or more */
 	uint64_t tick, cpu_us;
 	long sleeps;
+	const struct rec_thread *thread; /* threads may poll in turn */
 } naps;
 
 static void nap_look(void)
@@ -222,6 +223,7 @@ static void nap_look(void)
 	naps.cpu_us = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000u +
 		     (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 	naps.sleeps = u.ru_nvcsw;
+	naps.thread = &rec_self;
 }
 
 /* Take the time asleep out of a gap behind an unsuccessful poll: it waits as the poll did. Returns the rest. */
@@ -233,7 +235,8 @@ static uint64_t without_nap(uint64_t gap)
 	if (gap < NAP_MIN * rec.tiny_gap)
 		return gap;
 	nap_look();
-	if (!naps.known || !before.known || naps.sleeps == before.sleeps) /* others had its processor */
+	if (!naps.known || !before.known || naps.thread != before.thread ||
+	    naps.sleeps == before.sleeps) /* others had its processor */
 		goto out;
 	wall = naps.tick - before.tick;
 	cpu = (naps.cpu_us - before.cpu_us) * rec.tiny_gap / 2; /* 2 us */

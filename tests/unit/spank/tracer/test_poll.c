@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Unsuccessful polls: all are counted though few are timed, and the time around them is neither lost nor doubled. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -37,8 +38,8 @@ static void found(void)
 }
 
 /* Time asleep is no processor time. */
-static uint64_t napped;
-static long sleeps;
+static __thread uint64_t napped;
+static __thread long sleeps;
 
 int getrusage(__rusage_who_t who, struct rusage *u)
 {
@@ -255,6 +256,34 @@ static void test_naps(void **state)
 	rec_close();
 }
 
+static void *poll_later(void *asleep)
+{
+	napped = *(const uint64_t *)asleep + 500 * US;
+	sleeps = 1;
+	spend(500 * US);
+	poll_for(US / 5);
+	return NULL;
+}
+
+/* Threads that poll in turn: the times and sleeps of one say nothing about another. */
+static void test_naps_in_turn(void **state)
+{
+	pthread_t t;
+
+	(void)state;
+	begin();
+	for (int i = 0; i < 3; i++) {
+		poll_for(US / 5);
+		nap_for(100 * US);
+	}
+	poll_for(US / 5);
+	last_gap = 0;
+	assert_int_equal(pthread_create(&t, NULL, poll_later, &napped) | pthread_join(t, NULL), 0);
+	event_with_gap();
+	assert_in_range(last_gap, 590 * US, 610 * US);
+	rec_close();
+}
+
 static void test_few(void **state)
 {
 	(void)state;
@@ -277,6 +306,7 @@ int main(void)
 		cmocka_unit_test(test_slow),
 		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_naps),
+		cmocka_unit_test(test_naps_in_turn),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
