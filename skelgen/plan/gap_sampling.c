@@ -96,7 +96,7 @@ static void node_add(struct gap_list *l, const struct skel_times *times, const s
 		node_add(l, times, plan, n->child[i], kept);
 }
 
-/* Time saved on the rank that saves most. Its waits shorten by what the gaps of other ranks save at most. */
+/* Time saved on the rank that saves most. Its waits become shorter, at most by the savings of all other ranks. */
 static double list_saved(const struct gap_list *l, double share)
 {
 	double all = 0, most = 0;
