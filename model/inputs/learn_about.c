@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Trip counts of solvers that end by a tolerance: a straight line may be near them if no exact rule holds. If a trip count
- * differs from entry to entry, the line is that of the means. */
+/* Trip counts of solvers that end by a tolerance: a straight line may be near them if no exact rule holds. If a trip
+ * count differs from entry to entry, the line is that of the means. */
 #include <math.h>
 #include <stdio.h>
 
@@ -54,7 +54,8 @@ void learn_about(struct learning *g, const struct merge_node *n, struct learnt_n
 	for (uint32_t i = 0; count && i < k; i++) {
 		const struct runs_trips *m = mean ? &mean[g->point[i]] : NULL;
 
-		count[i] = m ? (double)m->iterations / (double)m->entries : (double)runs_count(n, g->r->point[g->point[i]].group);
+		count[i] = m ? (double)m->iterations / (double)m->entries :
+			       (double)runs_count(n, g->r->point[g->point[i]].group);
 		if (i && count[i] != count[i - 1] && g->r->point[g->point[i]].run == g->r->point[g->point[i - 1]].run)
 			return;
 	}

@@ -536,8 +536,8 @@ static int learn_reshaped(struct runs *r, struct runs_shape shape, uint32_t dims
 	return rc == 1 && learn_shape(r, UINT32_MAX, dims, out, err) < 0 ? -1 : rc;
 }
 
-/* Uneven loops are kept only if lines tell all that they leave open. If an exact shape leaves as much open, its rules for
- * parts of such a loop hold by chance. */
+/* Uneven loops are kept only if lines tell all that they leave open. If an exact shape leaves as much open, its rules
+ * for parts of such a loop hold by chance. */
 static bool is_better(const struct open *a, const struct open *b, struct runs_shape shape)
 {
 	if (!shape.uneven)

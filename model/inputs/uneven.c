@@ -66,8 +66,8 @@ static uint32_t take_iterations(const struct row *row, uint32_t at, const struct
 }
 
 /* The contracted sequence of items, each standing for its hash. */
-static void put_items(struct items *t, const struct contract_tree *tree, uint32_t first, uint32_t n, struct item *const *item,
-		      struct row *out)
+static void put_items(struct items *t, const struct contract_tree *tree, uint32_t first, uint32_t n,
+		      struct item *const *item, struct row *out)
 {
 	for (uint32_t i = 0; i < n && !t->failed; i++) {
 		const struct contract_node *node = &tree->node[tree->child[first + i]];

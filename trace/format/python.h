@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Frames of Python in call sites. A function of Python is a module (struct trace_module). The path is that of the source
- * file. The build id is TRACE_PYTHON and the name of the function. Offsets are lines.
+ * Frames of Python in call sites. A function of Python is a module (struct trace_module). The path is that of the
+ * source file. The build id is TRACE_PYTHON and the name of the function. Offsets are lines.
  */
 #ifndef PRECEDENT_TRACE_PYTHON_H
 #define PRECEDENT_TRACE_PYTHON_H

@@ -9,7 +9,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -414,10 +413,9 @@ static void test_inner_by_links(void **state)
 
 static bool slow_stat;
 static unsigned stats;
+static long clock_ns; /* no load of the machine takes time from a search */
 
-/* These take the place of the C library's. No load of the machine takes time from a search. */
-static int64_t clock_ns;
-
+/* These take the place of the C library's. */
 int clock_gettime(clockid_t id, struct timespec *t)
 {
 	(void)id;

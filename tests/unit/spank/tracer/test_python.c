@@ -157,7 +157,7 @@ static void no_frames_are_read(void)
 	assert_int_equal(python_lines(l), 0);
 }
 
-/* Each pointer that is followed leads to a page that cannot be read, to its last bytes, to an odd address or to text. */
+/* Each pointer that is followed leads to an unreadable page, to its last bytes, to an odd address or to text. */
 static void test_wrong_pointers(void **unused)
 {
 	const void **place[] = {&world.state[7], &world.inner[1], &world.frame[0].code, &world.frame[0].back,
