@@ -229,8 +229,10 @@ subtest 'one job at most' => sub {
 	ok(wait_until(60, sub { keys %{(loaded($job))[0]} == 2 }), 'a job is traced');
 	unlink glob "$spool/$uid/$job/*ring*";
 	$testbed->run({as => 'root'}, 'scontrol', 'requeue', $job);
+	ok($testbed->wait_job_state($job, 'PENDING', 60), 'it is queued again');
+	sleep 2; # a node refuses a job that starts in the second in which the node ended it
 	$testbed->run({as => 'root'}, 'scontrol', 'update', "JobId=$job", 'StartTime=now');
-	is($testbed->wait_job($job, 180)->{state}, 'COMPLETED', 'queued again, it runs to its end');
+	is($testbed->wait_job($job, 180)->{state}, 'COMPLETED', 'it runs to its end');
 	is_deeply((loaded($job))[0], {}, 'without the tracer');
 };
 

@@ -62,9 +62,10 @@ sub submit_both {
 }
 
 my $host = hostname;
-sub output { # in any order; without the names of nodes and processes
+sub output { # in any order; without the names of nodes and processes; tasks that end at once share a line of srun
 	my ($job) = @_;
-	my @line = grep { !/\bPID \d|\[\d+,\d+\]|pid=\d|^-+$|^\s*$/ } split /\n/, $testbed->output($job);
+	my @line = grep { !/\bPID \d|\[\d+,\d+\]|pid=\d|^-+$|^\s*$/ } split /\n/,
+		$testbed->output($job) =~ s/^(srun: error: \w+: )tasks 0-1(: .*)$/$1task 0$2\n$1task 1$2/gmr;
 	return join '', map { s/\bfast\d\b/NODE/gr =~ s/\[?\Q$host\E:\d+\]?//r . "\n" } sort @line;
 }
 

@@ -275,15 +275,15 @@ static void read_end(struct trace *t, uint32_t rank, uint64_t *after_ns)
 
 /*
  * Ticks between MPI_Init and MPI_Finalize without the recorder's cost. That cost is a cost per event and rare long
- * pauses, mainly the compression of pages. The pauses count neither to a state nor to unsuccessful tests.
+ * pauses, mainly the compression of pages. The pauses count to no state. Unsuccessful tests count as waiting.
  */
 static double program_ticks(const struct trace_proc *p, uint64_t events)
 {
-	double all = (double)p->end_ticks, known = (double)p->poll_ticks;
+	double all = (double)p->end_ticks, known = 0;
 
 	for (int s = 0; s < TSTATE_N; s++)
 		known += (double)p->state_ticks[s];
-	if (p->finalized && known > (double)p->poll_ticks && known < all)
+	if (p->finalized && known > 0 && known < all)
 		all = known;
 	all -= p->overhead_ticks * (double)events;
 	return all > 0 ? all : 0;

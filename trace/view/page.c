@@ -136,6 +136,19 @@ static void put_hosts(struct json *j, const struct page *p)
 	json_uint(j, "host_runs", n);
 }
 
+/* Seconds that recording unsuccessful tests took. The sums of a trace have them among waiting. */
+static double between_polls(const struct page *p, uint32_t rank, const double seconds[TSTATE_N])
+{
+	const struct trace *t = p->v->in->trace;
+	const struct trace_proc *proc = &trace_get_rank(t, rank)->defs.proc;
+	double mpi = seconds[TSTATE_WAITING] + seconds[TSTATE_SENDING] + seconds[TSTATE_RECEIVING];
+	double rest = mpi - p->v->rank[rank].mpi_ns * 1e-9 - (double)proc->poll_ticks * proc->ns_per_tick * 1e-9;
+
+	if (!proc->polls || p->v->untimed || trace_is_partial(t) || trace_n_damage(t))
+		return 0;
+	return rest > 0 ? rest : 0;
+}
+
 static void put_totals(struct json *j, const struct page *p)
 {
 	json_open(j, "totals", '[');
@@ -143,6 +156,7 @@ static void put_totals(struct json *j, const struct page *p)
 		double s[TSTATE_N] = {0};
 
 		timeline_totals(p->v->in->timeline, r, s);
+		s[TSTATE_WAITING] -= between_polls(p, r, s);
 		view_late_totals(p->v, r, s);
 		for (int i = 0; i < TSTATE_N; i++)
 			json_num(j, NULL, s[i]);

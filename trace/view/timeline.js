@@ -173,8 +173,10 @@ class Timeline {
 		const first = step(0), end = step(at(meta.steps) - 1e-4) + 1, ns = this.pollers.slice(i, j).reduce((a, r) => a + pollSeconds.get(r) * 1e9, 0);
 		const part = Math.min(1, ns / n / meta.end * meta.steps / Math.max(1e-9, end - first - at(meta.steps)));
 		const w = shares.length / 4, px = (s) => (s * meta.end / meta.steps - t0) / (t1 - t0) * w, out = new Float32Array(w);
-		for (let x = Math.max(0, Math.floor(px(first))); x < Math.min(w, Math.ceil(px(end))); x++)
-			out[x] = Math.max(0, 1 - shares[4 * x] - shares[4 * x + 1] - shares[4 * x + 2] - shares[4 * x + 3]) * part;
+		for (let x = Math.max(0, Math.floor(px(first))); x < Math.min(w, Math.ceil(px(end))); x++) {
+			const inside = Math.min(x + 1, px(end)) - Math.max(x, px(first));
+			out[x] = Math.max(0, inside - shares[4 * x] - shares[4 * x + 1] - shares[4 * x + 2] - shares[4 * x + 3]) * part;
+		}
 		return out;
 	}
 

@@ -64,7 +64,7 @@ static void fill_defs(struct trace_defs *d, uint32_t rank)
 	d->proc = (struct trace_proc){.host = strdup("node1"), .program = strdup("/bin/app"), .ns_per_tick = 0.5,
 				      .end_ticks = 10000000, .overhead_ticks = 2, .finalized = 1};
 	if (rank) { /* the recorder took 100,000 ticks of the rest at once */
-		memcpy(d->proc.state_ticks, (uint64_t[]){1000000, 7000000, 500000, 500000}, sizeof(d->proc.state_ticks));
+		memcpy(d->proc.state_ticks, (uint64_t[]){1900000, 7000000, 500000, 500000}, sizeof(d->proc.state_ticks));
 		d->proc.poll_ticks = 900000;
 		d->proc.devices = 1ull << TDEV_CUDA | 1ull << (TDEV_N + 1);
 	}
