@@ -22,6 +22,7 @@ struct run_totals {
 	double wall_ns, gap_ns, delayed_ns, delayed_most_ns;
 	double overlap; /* further threads of a rank that are in MPI at the same time, mean; 0: none */
 	uint64_t events;
+	double differs; /* relative half width by which runs of the program differ: see pace.h */
 };
 
 /* What each stage makes. Zeroed before; freed with skel_stages_free(). */

@@ -55,7 +55,7 @@ static void weigh(struct prediction *p)
 		p->both = b;
 		return;
 	}
-	half = fmax(estimate_noise_rel(r->noise), ESTIMATE_MIN_REL) * r->skel_s; /* from run to run */
+	half = fmax(fmax(estimate_noise_rel(r->noise), p->facts->differs), ESTIMATE_MIN_REL) * r->skel_s; /* from run to run */
 	a = (struct estimate){r->skel_s, fmax(0, r->skel_s - hypot(half, r->skel_s - r->lo_s)),
 			      r->skel_s + hypot(half, r->hi_s - r->skel_s), ESTIMATE_SKELETON, 0};
 	if (p->have_partial)
@@ -78,6 +78,7 @@ static int print_json(const struct prediction *p, const struct args *o)
 		json_object_set_new(j, "lacked", json_pack("{s:f, s:f, s:f}", "traced", f->mpi_s > 0 ? f->others_s / f->mpi_s : 0,
 							   "calibrating", p->skeleton->lacked_calibrating, "running", p->skeleton->lacked));
 		json_object_set_new(j, "threads_in_mpi", json_real(1 + f->overlap));
+		json_object_set_new(j, "runs_differ", json_real(f->differs));
 	} else
 		json_object_set_new(j, "unskeleton", json_string(p->unskeleton));
 	if (f->interpreted[0])

@@ -21,6 +21,7 @@ struct skeleton_facts {
 	double delayed_s;     /* of these, while others had its processor, on the rank that lost most: not repeated */
 	double others_s;      /* the same, if ranks did not share processors: then other programs had them; else 0 */
 	double overlap;       /* further threads of a rank that are in MPI at the same time, mean; 0: none */
+	double differs;       /* relative half width by which runs of the program differ, as far as the traced run tells */
 	double planned_s;     /* what the skeleton should take on the traced machine */
 	double whole_s;       /* of these, in no loop that is cut */
 	uint32_t kinds;       /* of pieces that the skeleton consists of; 0: it is one of the whole run */

@@ -194,6 +194,7 @@ static int generate(const struct trace *t, struct skel_stages *p, const char *di
 	f->delayed_s = p->run.delayed_most_ns * 1e-9;
 	f->others_s = p->plan.crowd == 1 && skeleton_was_delayed(f) ? f->delayed_s : 0;
 	f->overlap = p->run.overlap;
+	f->differs = p->run.differs;
 	f->planned_s = p->plan.predicted_s;
 	f->kinds = p->pieces.n_kind;
 	f->whole_s = fmin(p->plan.whole_s, f->planned_s);

@@ -56,6 +56,7 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 
 	if (it == NULL)
 		return -1;
+	pace_begin(&out->pace, d->sigs.n, trace_get_rank(t, rank)->wall_ns);
 	for (uint64_t e = 0; own_iter_next(it, &ev, &known); e++) {
 		struct segment *s;
 
@@ -76,7 +77,10 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 		out->gap_ns += (double)ev.gap_ns / cuts->n_ranks;
 		out->polled_ns += own_iter_polled(it) / cuts->n_ranks;
 		delayed += own_iter_delayed(it);
+		if (known)
+			pace_add(&out->pace, ev.sym, (double)enter, (double)ev.gap_ns);
 	}
+	pace_end(&out->pace);
 	out->elapsed_ns += own_iter_elapsed(it) / cuts->n_ranks;
 	own_iter_destroy(it);
 	if (begin > 0) {

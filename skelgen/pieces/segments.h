@@ -10,6 +10,7 @@
 
 #include "common/errbuf.h"
 #include "skelgen/pieces/cuts.h"
+#include "trace/cpu_time/pace.h"
 
 #define SEGMENT_DIMENSIONS 24 /* call sites are hashed to these; SimPoint projects to 15 */
 #define PIECE_KINDS_MAX  8
@@ -43,6 +44,7 @@ struct segments {
 	double gap_ns, polled_ns, delayed_ns, delayed_most_ns;
 	double elapsed_ns; /* in calls and gaps of all threads, by the clock: see own_iter_elapsed(); mean over ranks */
 	uint64_t events;
+	struct pace pace;
 };
 
 /* rest_ns: segments longer than this are rests if enough others are left; INFINITY: none is. Returns 0, or -1 with the reason. */

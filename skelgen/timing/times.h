@@ -14,6 +14,7 @@
 #include "skelgen/timing/gap_record.h"
 #include "skelgen/timing/series_collect.h"
 #include "skelgen/tree/tree.h"
+#include "trace/cpu_time/pace.h"
 
 #define SKEL_STRATA    16
 #define SKEL_DELAYED_LEAST 0.01 /* of the traced time: time lost to other processes is reported from this share on */
@@ -58,6 +59,7 @@ struct skel_times {
 	double delayed_ns, delayed_most_ns; /* mean over ranks, and of the rank that lost most */
 	double elapsed_ns;            /* in calls and gaps of all threads, by the clock: see own_iter_elapsed(); mean over ranks */
 	uint64_t events, untimed;
+	struct pace pace;
 	struct skel_series series;    /* iteration times of the longest loops */
 	struct gap_orders orders;     /* of gaps over the executions of a call */
 	struct gap_records records;   /* gaps of all executions */

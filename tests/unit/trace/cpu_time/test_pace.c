@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How runs differ by the pace of one run: even paces, even changes, noise of a known size, and what tells nothing. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "trace/cpu_time/pace.h"
+
+#define CALLS	16000
+#define WALL_NS 16e9 /* a millisecond a call */
+
+/* Adds a rank whose computation before call i takes gap(i) ns; call i is of kind i % 3. */
+static void add_rank(struct pace *p, double (*gap)(int i))
+{
+	pace_begin(p, 3, WALL_NS);
+	for (int i = 0; i < CALLS; i++)
+		pace_add(p, (uint32_t)i % 3, i * 1e6, gap(i));
+	pace_end(p);
+}
+
+static double half_width(double (*gap)(int i))
+{
+	struct pace p = {0};
+
+	add_rank(&p, gap);
+	return pace_half_width(&p);
+}
+
+static double by_kind(int i)
+{
+	return 1e5 * (1 + i % 3);
+}
+
+static double growing(int i)
+{
+	return 1e5 + 50.0 * i;
+}
+
+/* Normal numbers of slices of 1,000 calls, by the sum of twelve uniform numbers. */
+static double noise_of(int slice)
+{
+	uint32_t x = (uint32_t)slice * 2654435761u + 12345;
+	double sum = -6;
+
+	for (int k = 0; k < 12; k++) {
+		x = x * 1664525u + 1013904223u;
+		sum += x / 4294967296.0;
+	}
+	return sum;
+}
+
+static int seed;
+
+static double noisy(int i)
+{
+	return 5e5 * (1 + 0.02 * noise_of(1000 * seed + i / 1000));
+}
+
+static double wild(int i)
+{
+	return 5e5 * (1 + 0.9 * (i / 1000 % 2));
+}
+
+static double little(int i)
+{
+	return 5e4 * (1 + i / 1000 % 2); /* at most a tenth of the time */
+}
+
+static void test_even(void **state)
+{
+	(void)state;
+	assert_true(half_width(by_kind) < 0.002); /* kinds do not divide the slices evenly */
+	assert_true(half_width(growing) < 0.002);
+}
+
+/* Slices that differ by 2 % are runs that differ by 1 %, and the difference of two of them is within 2 sqrt(2) %. */
+static void test_noise(void **state)
+{
+	struct pace p = {0};
+
+	(void)state;
+	for (seed = 0; seed < 100; seed++)
+		add_rank(&p, noisy);
+	assert_true(fabs(pace_half_width(&p) - 0.02 * M_SQRT2) < 0.002);
+}
+
+static void test_bounds(void **state)
+{
+	struct pace p = {0};
+
+	(void)state;
+	assert_true(half_width(wild) == 0.1);
+	assert_true(half_width(little) == 0);
+	assert_true(pace_half_width(&p) == 0);
+	pace_begin(&p, 0, WALL_NS);
+	pace_add(&p, 0, 0, 1e6);
+	pace_end(&p);
+	pace_begin(&p, 3, 0);
+	pace_add(&p, 1, 0, 1e6);
+	pace_end(&p);
+	assert_true(pace_half_width(&p) == 0);
+	pace_begin(&p, 3, WALL_NS);
+	pace_add(&p, 7, 0, 1e6);       /* no call of the rank */
+	pace_add(&p, 1, 2 * WALL_NS, 1e6); /* behind the end by a little: the last slice */
+	pace_end(&p);
+	assert_true(pace_half_width(&p) == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_even),
+		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_bounds),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
