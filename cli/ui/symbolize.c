@@ -29,6 +29,7 @@ struct named {
 	const struct module *module;
 	Dwarf_Addr at;
 	char *text; /* NULL: nothing here */
+	bool telling; /* the function is named, and no main or interpreter */
 };
 
 struct symbolizer {
@@ -339,6 +340,39 @@ static bool is_telling(const char *name)
 	       strncmp(name, "_Py", 3);
 }
 
+/* Function and line of the address. Where neither is known, the offset is told. Returns whether the function tells anything. */
+static bool name_find(const struct module *k, Dwarf_Addr at, uint64_t offset, char *buf, size_t size)
+{
+	int lineno = 0;
+	const char *src = find_line(k, at, &lineno);
+	char plain[256];
+	const char *symbol = dwfl_module_addrname(k->mod, at), *name = readable(symbol, plain, sizeof(plain));
+
+	if (src) {
+		snprintf(buf, size, "%s (%s:%d)", name ? name : "?", basename_of(src), lineno);
+	} else if (name) {
+		snprintf(buf, size, "%s (%s)", name, basename_of(k->path));
+	} else {
+		snprintf(buf, size, "%s+0x%llx", basename_of(k->path), (unsigned long long)offset);
+	}
+	return is_telling(symbol);
+}
+
+/* Its text is NULL without memory. */
+static const struct named *named_at(struct symbolizer *s, const struct module *k, Dwarf_Addr at, uint64_t offset)
+{
+	struct named *n = &s->named[(at ^ at >> 10) % NAMES];
+	char text[NAME_SIZE];
+
+	if (!n->text || n->module != k || n->at != at) {
+		bool telling = name_find(k, at, offset, text, sizeof(text));
+
+		free(n->text);
+		*n = (struct named){k, at, strdup(text), telling};
+	}
+	return n;
+}
+
 /* The function that called the library of frame 0 from outside, if its name is known; else n_frame. */
 static uint32_t entry_frame(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site)
 {
@@ -352,7 +386,7 @@ static uint32_t entry_frame(struct symbolizer *s, const struct trace_defs *d, co
 		Dwarf_Addr at;
 		struct module *k = module_at(s, d, site, i, &at);
 
-		if (k && is_telling(dwfl_module_addrname(k->mod, at)))
+		if (k && named_at(s, k, at, site->offset[i])->telling)
 			break;
 	}
 	return i;
@@ -393,30 +427,12 @@ const char *symbolizer_site(struct symbolizer *s, const struct trace_defs *d, co
 	return buf;
 }
 
-/* Function and line of the address. Where neither is known, the offset is told. */
-static void name_find(const struct module *k, Dwarf_Addr at, uint64_t offset, char *buf, size_t size)
-{
-	int lineno = 0;
-	const char *src = find_line(k, at, &lineno);
-	char plain[256];
-	const char *name = readable(dwfl_module_addrname(k->mod, at), plain, sizeof(plain));
-
-	if (src) {
-		snprintf(buf, size, "%s (%s:%d)", name ? name : "?", basename_of(src), lineno);
-	} else if (name) {
-		snprintf(buf, size, "%s (%s)", name, basename_of(k->path));
-	} else {
-		snprintf(buf, size, "%s+0x%llx", basename_of(k->path), (unsigned long long)offset);
-	}
-}
-
 const char *symbolizer_frame(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site,
 			     uint32_t frame, char *buf, size_t size)
 {
 	const struct trace_module *m;
 	struct module *k;
-	struct named *n;
-	char text[NAME_SIZE];
+	const char *text;
 	Dwarf_Addr at;
 
 	if (frame >= site->n_frame || site->module[frame] >= d->n_module) {
@@ -434,12 +450,7 @@ const char *symbolizer_frame(struct symbolizer *s, const struct trace_defs *d, c
 		snprintf(buf, size, "%s+0x%llx", basename_of(m->path), (unsigned long long)site->offset[frame]);
 		return clean_line(buf);
 	}
-	n = &s->named[(at ^ at >> 10) % NAMES];
-	if (!n->text || n->module != k || n->at != at) {
-		name_find(k, at, site->offset[frame], text, sizeof(text));
-		free(n->text);
-		*n = (struct named){k, at, strdup(text)};
-	}
-	snprintf(buf, size, "%s", n->text ? n->text : text);
+	text = named_at(s, k, at, site->offset[frame])->text;
+	snprintf(buf, size, "%s", text ? text : "?");
 	return clean_line(buf);
 }
