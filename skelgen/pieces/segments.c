@@ -268,6 +268,7 @@ int segments_measure(const struct trace *t, const struct cuts *cuts, double rest
 		segments_free(out);
 		return -1;
 	}
+	out->differs = pace_half_width(&out->pace);
 	shares_close(out, cuts->n_ranks);
 	lates_close(out, cuts->n_ranks);
 	rests_mark(out, rest_ns);

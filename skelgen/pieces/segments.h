@@ -44,6 +44,7 @@ struct segments {
 	double gap_ns, polled_ns, delayed_ns, delayed_most_ns;
 	double elapsed_ns; /* in calls and gaps of all threads, by the clock: see own_iter_elapsed(); mean over ranks */
 	uint64_t events;
+	double differs;    /* relative half width by which runs differ: see pace.h */
 	struct pace pace;
 };
 

@@ -366,6 +366,7 @@ int skel_times_collect(const struct skel_tree *tree, struct skel_times *out, str
 		out->rank_wall_ns[r] = trace_get_rank(tree->trace, r)->wall_ns;
 		out->wall_ns = fmax(out->wall_ns, out->rank_wall_ns[r]);
 	}
+	out->differs = pace_half_width(&out->pace);
 	node_sum(tree->root, out);
 	rv = details_read(tree, out, err);
 done:

@@ -59,6 +59,7 @@ struct skel_times {
 	double delayed_ns, delayed_most_ns; /* mean over ranks, and of the rank that lost most */
 	double elapsed_ns;            /* in calls and gaps of all threads, by the clock: see own_iter_elapsed(); mean over ranks */
 	uint64_t events, untimed;
+	double differs;               /* relative half width by which runs differ: see pace.h */
 	struct pace pace;
 	struct skel_series series;    /* iteration times of the longest loops */
 	struct gap_orders orders;     /* of gaps over the executions of a call */

@@ -7,12 +7,12 @@
 
 #define SLICES 16
 #define LEAST  0.1 /* of a slice that is computation: the pace of less is chance */
-/* The deviation of slices over that of whole runs. For noise without memory it is the root of SLICES; for noise that lasts it is 1.
- * The same work on two processors of a virtual machine, in slices of 0.1 to 0.2 s and 16 times as long, had 1.5 and 3.2 for a walk
- * through 512 kB, and 2.3 and 3.8 for arithmetic. */
+/* The deviation of slices over that of whole runs. For noise without memory it is the root of SLICES; for noise that
+ * lasts it is 1. The same work on two processors of a virtual machine, in slices of 0.1 to 0.2 s and 16 times as long,
+ * had 1.5 and 3.2 for a walk through 512 kB, and 2.3 and 3.8 for arithmetic. */
 #define SLICE_OVER_RUN 2.0
 #define CHANCE 2.0 /* deviations within which 95 % of values are */
-/* What varies more is the program. Runs of one application in doc/evaluation/accuracy.md differ from their mean by 7 % at most. */
+/* What varies more is the program. Runs of an application in doc/evaluation/accuracy.md differ by 14 % at most. */
 #define MOST 0.1
 
 void pace_begin(struct pace *p, uint32_t n, double wall_ns)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How much the pace of a run's computation varies, where the program does the same. Pace: the time of the computations in a
- * slice of the run over their usual times. The usual time is the mean of the computations before the same call.
- * A program whose computation grows or shrinks evenly has an even pace: second differences between slices count.
- * Source: the three-sample variance of Baugh, "Frequency modulation analysis with the Hadamard variance", Proc. 25th Annual
- * Symposium on Frequency Control, 1971.
+ * How much the pace of a run's computation varies, where the program does the same. The pace is the time of the
+ * computations in a slice of the run over their usual times. A usual time is the mean of the computations before the
+ * same call. A computation that grows or shrinks evenly has an even pace: second differences between slices count.
+ * Source: the three-sample variance of Baugh, "Frequency modulation analysis with the Hadamard variance", Proc. 25th
+ * Annual Symposium on Frequency Control, 1971.
  */
 #ifndef PRECEDENT_TRACE_PACE_H
 #define PRECEDENT_TRACE_PACE_H

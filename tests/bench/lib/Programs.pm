@@ -159,7 +159,7 @@ sub openfoam_files {
 	$file{'system/blockMeshDict'} =~ s/\(20 20 1\)/(40 40 1)/;
 	$file{'system/controlDict'} =~ s/^(deltaT\s+).*;/${1}0.0025;/m;
 	$file{'system/controlDict'} =~ s/^(endTime\s+).*;/${1}10;/m;
-	# Steps of a millisecond would print 28,000 lines. What passes these on takes a tenth of the processors from the ranks.
+	# Steps of a millisecond would print 28,000 lines. The launcher would take a tenth of the processors to pass them on.
 	$file{'system/controlDict'} .= "DebugSwitches { SolverPerformance 0; }\n";
 	$file{'system/decomposeParDict'} = "FoamFile { version 2.0; format ascii; class dictionary; object decomposeParDict; }\n"
 		. "numberOfSubdomains $ranks;\nmethod simple;\nsimpleCoeffs { n ($ranks 1 1); delta 0.001; }\n";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How runs differ by the pace of one run: even paces, even changes, noise of a known size, and what tells nothing. */
+/* The pace of a run: even paces, even changes, noise of a known size, bounds, and runs that tell nothing. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
