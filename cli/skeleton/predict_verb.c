@@ -55,13 +55,16 @@ static void weigh(struct prediction *p)
 		p->both = b;
 		return;
 	}
-	half = fmax(fmax(estimate_noise_rel(r->noise), p->facts->differs), ESTIMATE_MIN_REL) * r->skel_s; /* from run to run */
+	half = fmax(estimate_noise_rel(r->noise), ESTIMATE_MIN_REL) * r->skel_s; /* from run to run */
 	a = (struct estimate){r->skel_s, fmax(0, r->skel_s - hypot(half, r->skel_s - r->lo_s)),
 			      r->skel_s + hypot(half, r->hi_s - r->skel_s), ESTIMATE_SKELETON, 0};
 	if (p->have_partial)
 		estimate_weigh(&a, &b, &p->both);
 	else
 		p->both = a;
+	half = p->facts->differs * p->both.mean_s; /* both ran once */
+	p->both.lo_s = fmin(p->both.lo_s, p->both.mean_s - half);
+	p->both.hi_s = fmax(p->both.hi_s, p->both.mean_s + half);
 }
 
 static int print_json(const struct prediction *p, const struct args *o)

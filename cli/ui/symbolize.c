@@ -29,7 +29,7 @@ struct named {
 	const struct module *module;
 	Dwarf_Addr at;
 	char *text; /* NULL: nothing here */
-	bool telling; /* the function is named, and no main or interpreter */
+	bool telling; /* the name of the function is known, and neither main nor one of the Python interpreter */
 };
 
 struct symbolizer {

@@ -56,7 +56,7 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 
 	if (it == NULL)
 		return -1;
-	pace_begin(&out->pace, d->sigs.n, trace_get_rank(t, rank)->wall_ns);
+	pace_begin(&out->pace, trace_get_rank(t, rank));
 	for (uint64_t e = 0; own_iter_next(it, &ev, &known); e++) {
 		struct segment *s;
 

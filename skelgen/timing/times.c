@@ -235,11 +235,11 @@ static int call_add(const struct skel_tree *tree, struct skel_times *t, const st
 		c++;
 	}
 	if (w->known) {
-		uint64_t enter, leave, gap_by_clock;
-
-		own_iter_when(w->times, &enter, &leave, &gap_by_clock);
-		pace_add(&t->pace, w->ev.sym, (double)enter, (double)w->ev.gap_ns);
 		if (trace_fn[w->leaf->fn].cls != TC_INIT) {
+			uint64_t enter, leave, by_clock;
+
+			own_iter_when(w->times, &enter, &leave, &by_clock);
+			pace_add(&t->pace, w->ev.sym, (double)enter, (double)w->ev.gap_ns);
 			s->delayed += own_iter_delayed(w->times);
 			s->polled += own_iter_polled(w->times);
 		}
@@ -263,7 +263,7 @@ static int rank_read(const struct skel_tree *tree, uint32_t rank, struct skel_ti
 
 	if (timed_walk_begin(&w, tree, rank, true, err) != 0)
 		return -1;
-	pace_begin(&t->pace, trace_get_rank(tree->trace, rank)->defs.sigs.n, trace_get_rank(tree->trace, rank)->wall_ns);
+	pace_begin(&t->pace, trace_get_rank(tree->trace, rank));
 	while ((rv = timed_walk_next(&w, err)) == 1)
 		if (call_add(tree, t, &w, s) != 0) {
 			rv = err_set(err, "no memory for the times of rank %u", rank);

@@ -85,7 +85,9 @@ for my $mpi (libraries()) {
 	like(precedent('predict', '--seconds', 0.1, 'skel.ptrace')->{out}, qr/^ +\([\d.]+ threads of a rank are in MPI at once, .*interval is wider\)$/m,
 		'... which the user is told');
 	precedent('trace', '-q', '-o', 'one.ptrace', '--', @{ $mpi->{run} }, '-n', 2, program_of($mpi, 'ring'), 200);
-	is(decode_json(precedent('predict', '--json', '--seconds', 0.1, 'one.ptrace')->{out})->{threads_in_mpi}, 1, 'one thread is one');
+	my $one = decode_json(precedent('predict', '--json', '--seconds', 0.1, 'one.ptrace')->{out});
+	is($one->{threads_in_mpi}, 1, 'one thread is one');
+	cmp_ok($one->{hi_s}, '>=', (1 - 1e-6) * $one->{predicted_s} * (1 + $one->{runs_differ}), 'the interval holds how runs differ');
 }
 
 # ---- calls that one thread cannot make one after the other ----

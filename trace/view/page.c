@@ -136,17 +136,21 @@ static void put_hosts(struct json *j, const struct page *p)
 	json_uint(j, "host_runs", n);
 }
 
-/* Seconds that recording unsuccessful tests took. The sums of a trace have them among waiting. */
-static double between_polls(const struct page *p, uint32_t rank, const double seconds[TSTATE_N])
+/* Recording unsuccessful tests takes time, which the sums of a trace have among waiting. Take it out of the rank's seconds: then
+ * waiting is waiting calls and the tests themselves. Pages show no polling if not all is known. */
+static void leave_out_recording(const struct page *p, uint32_t rank, double seconds[TSTATE_N])
 {
-	const struct trace *t = p->v->in->trace;
-	const struct trace_proc *proc = &trace_get_rank(t, rank)->defs.proc;
-	double mpi = seconds[TSTATE_WAITING] + seconds[TSTATE_SENDING] + seconds[TSTATE_RECEIVING];
-	double rest = mpi - p->v->rank[rank].mpi_ns * 1e-9 - (double)proc->poll_ticks * proc->ns_per_tick * 1e-9;
+	const struct view *v = p->v;
+	const struct trace_proc *proc = &trace_get_rank(v->in->trace, rank)->defs.proc;
+	double known = (double)proc->poll_ticks * proc->ns_per_tick * 1e-9;
 
-	if (!proc->polls || p->v->untimed || trace_is_partial(t) || trace_n_damage(t))
-		return 0;
-	return rest > 0 ? rest : 0;
+	if (!proc->polls || v->untimed || trace_is_partial(v->in->trace) || trace_n_damage(v->in->trace))
+		return;
+	for (uint32_t f = 0; f < TRACE_FN_N; f++)
+		if (v->fn_id[f] && trace_class_state(trace_fn[f].cls) == TSTATE_WAITING)
+			known += v->fn_ns[(size_t)rank * v->n_fn + v->fn_id[f] - 1] * 1e-9;
+	if (seconds[TSTATE_WAITING] > known)
+		seconds[TSTATE_WAITING] = known;
 }
 
 static void put_totals(struct json *j, const struct page *p)
@@ -156,7 +160,7 @@ static void put_totals(struct json *j, const struct page *p)
 		double s[TSTATE_N] = {0};
 
 		timeline_totals(p->v->in->timeline, r, s);
-		s[TSTATE_WAITING] -= between_polls(p, r, s);
+		leave_out_recording(p, r, s);
 		view_late_totals(p->v, r, s);
 		for (int i = 0; i < TSTATE_N; i++)
 			json_num(j, NULL, s[i]);

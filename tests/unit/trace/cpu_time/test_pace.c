@@ -14,26 +14,40 @@
 #define CALLS	16000
 #define WALL_NS 16e9 /* a millisecond a call */
 
-/* Adds a rank whose computation before call i takes gap(i) ns; call i is of kind i % 3. */
-static void add_rank(struct pace *p, double (*gap)(int i))
+static const struct trace_rank of_kinds = {.defs = {.sigs = {.n = 3}, .proc = {.end_ticks = 16000000000, .ns_per_tick = 1}}};
+
+/* Adds a rank whose computation before call i takes gap(i) ns. kind(i): its call, of 3. */
+static void add_rank(struct pace *p, double (*gap)(int i), uint32_t (*kind)(int i))
 {
-	pace_begin(p, 3, WALL_NS);
+	pace_begin(p, &of_kinds);
 	for (int i = 0; i < CALLS; i++)
-		pace_add(p, (uint32_t)i % 3, i * 1e6, gap(i));
+		pace_add(p, kind(i), i * 1e6, gap(i));
 	pace_end(p);
 }
 
-static double half_width(double (*gap)(int i))
+static double half_width(double (*gap)(int i), uint32_t (*kind)(int i))
 {
 	struct pace p = {0};
 
-	add_rank(&p, gap);
+	add_rank(&p, gap, kind);
 	return pace_half_width(&p);
+}
+
+static uint32_t one(int i)
+{
+	(void)i;
+	return 0;
+}
+
+/* The share of the kinds differs from slice to slice. */
+static uint32_t changing(int i)
+{
+	return i % 10 < 3 + i / 1000 % 5 ? 1 : 2;
 }
 
 static double by_kind(int i)
 {
-	return 1e5 * (1 + i % 3);
+	return 1e5 * (1 + 3 * changing(i));
 }
 
 static double growing(int i)
@@ -74,8 +88,8 @@ static double little(int i)
 static void test_even(void **state)
 {
 	(void)state;
-	assert_true(half_width(by_kind) < 0.002); /* kinds do not divide the slices evenly */
-	assert_true(half_width(growing) < 0.002);
+	assert_true(half_width(by_kind, changing) < 1e-9);
+	assert_true(half_width(growing, one) < 1e-9);
 }
 
 /* Slices that differ by 2 % are runs that differ by 1 %, and the difference of two of them is within 2 sqrt(2) %. */
@@ -85,30 +99,49 @@ static void test_noise(void **state)
 
 	(void)state;
 	for (seed = 0; seed < 100; seed++)
-		add_rank(&p, noisy);
+		add_rank(&p, noisy, changing);
 	assert_true(fabs(pace_half_width(&p) - 0.02 * M_SQRT2) < 0.002);
+}
+
+/* A symbol that comes in one slice only counts as even. */
+static void test_new_symbols(void **state)
+{
+	struct trace_rank many = {.defs = {.sigs = {.n = CALLS / 1000}, .proc = of_kinds.defs.proc}};
+	struct pace p = {0};
+
+	(void)state;
+	pace_begin(&p, &many);
+	for (int i = 0; i < CALLS; i++)
+		pace_add(&p, (uint32_t)i / 1000, i * 1e6, noisy(i));
+	pace_end(&p);
+	assert_true(p.differences == 14 && pace_half_width(&p) < 1e-9);
 }
 
 static void test_bounds(void **state)
 {
-	struct pace p = {0};
+	struct trace_rank other = of_kinds;
+	struct pace p = {0}, late = {0};
 
 	(void)state;
-	assert_true(half_width(wild) == 0.1);
-	assert_true(half_width(little) == 0);
+	assert_true(half_width(wild, one) == 0.1);
+	assert_true(half_width(little, one) == 0);
 	assert_true(pace_half_width(&p) == 0);
-	pace_begin(&p, 0, WALL_NS);
+	other.defs.proc.end_ticks = 0;
+	pace_begin(&p, &other);
+	assert_null(p.sum);
 	pace_add(&p, 0, 0, 1e6);
 	pace_end(&p);
-	pace_begin(&p, 3, 0);
-	pace_add(&p, 1, 0, 1e6);
-	pace_end(&p);
-	assert_true(pace_half_width(&p) == 0);
-	pace_begin(&p, 3, WALL_NS);
-	pace_add(&p, 7, 0, 1e6);       /* no call of the rank */
-	pace_add(&p, 1, 2 * WALL_NS, 1e6); /* behind the end by a little: the last slice */
-	pace_end(&p);
-	assert_true(pace_half_width(&p) == 0);
+	other = of_kinds;
+	other.defs.sigs.n = 1 << 20;
+	pace_begin(&p, &other);
+	assert_null(p.sum);
+
+	pace_begin(&late, &of_kinds); /* calls behind the end, by another clock: of the last slice */
+	for (int i = 0; i < CALLS; i++)
+		pace_add(&late, 0, i < CALLS - 1000 ? i * 1e6 : 2 * WALL_NS, noisy(i));
+	pace_add(&late, 7, 0, 1e6); /* no call of the rank */
+	pace_end(&late);
+	assert_true(pace_half_width(&late) == half_width(noisy, one));
 }
 
 int main(void)
@@ -116,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_even),
 		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_new_symbols),
 		cmocka_unit_test(test_bounds),
 	};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writers of the page: text that cannot leave its place, base64, and contents of a page. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -107,10 +108,9 @@ static bool has(const struct buf *page, const char *s)
 	return memmem(page->data, page->len, s, strlen(s)) != NULL;
 }
 
-/* The page of a ring; the caller frees it. */
-static struct buf page_of(struct view_input in, uint32_t ranks, uint32_t iterations)
+/* The page of a run; the caller frees it. s is destroyed. */
+static struct buf page_of_run(struct view_input in, struct syn *s)
 {
-	struct syn *s = syn_ring(ranks, iterations);
 	struct trace *t = syn_open(s);
 	struct errbuf err;
 	struct timeline *tl = timeline_create(t, &err);
@@ -129,6 +129,11 @@ static struct buf page_of(struct view_input in, uint32_t ranks, uint32_t iterati
 	trace_close(t);
 	syn_destroy(s);
 	return page;
+}
+
+static struct buf page_of(struct view_input in, uint32_t ranks, uint32_t iterations)
+{
+	return page_of_run(in, syn_ring(ranks, iterations));
 }
 
 static void page_problems(void **state)
@@ -189,6 +194,26 @@ static void page_budget(void **state)
 	buf_free(&some);
 }
 
+/* Of 4 us between two barriers, unsuccessful tests take 3 us. The rest is no waiting. Local calls are none either. */
+static void page_polls(void **state)
+{
+	struct syn *s = syn_create(1);
+	struct buf page;
+
+	(void)state;
+	syn_begin(s);
+	for (int i = 0; i < 1000; i++) {
+		syn_call(s, 0, "MPI_Barrier", 20, SYN(.comm = 0, .poll_ns = 4000, .dur_ns = 2000));
+		syn_call(s, 0, "MPI_Type_commit", 21, SYN(.type = 0, .dur_ns = 5000));
+	}
+	syn_end(s);
+	s->rank[0].defs.proc.polls = 5000;
+	s->rank[0].defs.proc.poll_ticks = 3000000;
+	page = page_of_run((struct view_input){.budget = 4000000}, s);
+	assert_true(fabs(fact(&page, "\"totals\"", ":[") - 5e-3) < 1e-5);
+	buf_free(&page);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +223,7 @@ int main(void)
 		cmocka_unit_test(base64),
 		cmocka_unit_test(page_problems),
 		cmocka_unit_test(page_budget),
+		cmocka_unit_test(page_polls),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
