@@ -340,7 +340,7 @@ static bool is_telling(const char *name)
 	       strncmp(name, "_Py", 3);
 }
 
-/* Function and line of the address. Where neither is known, the offset is told. Returns whether the function tells anything. */
+/* Function and line of the address. Where neither is known, the offset is told. Returns is_telling(). */
 static bool name_find(const struct module *k, Dwarf_Addr at, uint64_t offset, char *buf, size_t size)
 {
 	int lineno = 0;

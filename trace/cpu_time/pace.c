@@ -13,8 +13,8 @@
  * had 1.5 and 3.2 for a walk through 512 kB, and 2.3 and 3.8 for arithmetic. */
 #define SLICE_OVER_RUN 2.0
 #define CHANCE 2.0 /* deviations within which 95 % of values are */
-/* What varies more is rather the program: PETSc's multigrid, with unlike work before one call, would have 0.47. With this bound
- * 42 of 45 intervals hold in doc/evaluation/accuracy.md. */
+/* What varies more is rather the program: PETSc's multigrid, with unlike work before one call, would have 0.47. With
+ * this bound 42 of 45 intervals hold in doc/evaluation/accuracy.md. */
 #define MOST 0.1
 
 void pace_begin(struct pace *p, const struct trace_rank *rank)

@@ -2,8 +2,8 @@
 /*
  * How much the speed of a run's computation varies. The pace is the time of the computations in a slice of the run over
  * their usual times. A usual time is the mean of the computations before the same call. Second differences between
- * slices are used, so a pace that changes evenly counts as no variation. Unlike work before one call counts as variation. A
- * symbol that comes in one slice only counts as even: it cannot be told from a program that changes.
+ * slices are used, so a pace that changes evenly counts as no variation. Unlike work before one call counts as
+ * variation. A symbol that comes in one slice only counts as even: it cannot be told from a program that changes.
  * Source: the three-sample variance of Baugh, "Frequency modulation analysis with the Hadamard variance", Proc. 25th
  * Annual Symposium on Frequency Control, 1971.
  */
@@ -19,7 +19,7 @@ struct pace {
 	uint32_t n; /* symbols of the rank at hand */
 	struct pace_sum {
 		double ns, n;
-	} *sum;     /* [slice * n + symbol]; NULL: no rank at hand, too many symbols, or no memory; then nothing is added */
+	} *sum;     /* [slice * n + symbol]; NULL: no rank at hand, too many symbols, or no memory */
 	double square, differences; /* over ranks */
 };
 

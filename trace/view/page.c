@@ -136,8 +136,8 @@ static void put_hosts(struct json *j, const struct page *p)
 	json_uint(j, "host_runs", n);
 }
 
-/* Recording unsuccessful tests takes time, which the sums of a trace have among waiting. Take it out of the rank's seconds: then
- * waiting is waiting calls and the tests themselves. Pages show no polling if not all is known. */
+/* Recording unsuccessful tests takes time, which the sums of a trace have among waiting. Take it out of the rank's
+ * seconds: then waiting is waiting calls and the tests themselves. Pages show no polling if not all is known. */
 static void leave_out_recording(const struct page *p, uint32_t rank, double seconds[TSTATE_N])
 {
 	const struct view *v = p->v;

@@ -89,9 +89,46 @@ static void test_size_of_trees(void **arg)
 	assert_true(random_repeats(200, 1500)); /* 300,000: many ranks, which may be alike */
 }
 
+/* Ranks compute in every other sixteenth of the run a fifth longer, or not. */
+static struct syn *uneven(uint32_t steps, bool even)
+{
+	struct syn *s = syn_create(2);
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < 2; r++)
+		for (uint32_t k = 0; k < steps; k++)
+			syn_call(s, r, "MPI_Barrier", 11, SYN(.comm = 0, .gap_ns = !even && 16 * k / steps % 2 ? 120000 : 100000));
+	syn_end(s);
+	return s;
+}
+
+/* How runs differ is found in the whole run, also where a skeleton is of pieces. */
+static void test_runs_differ(void **arg)
+{
+	(void)arg;
+	for (int even = 0; even < 2; even++) {
+		struct syn *s = uneven(8000, even);
+		struct trace *t = syn_open(s);
+		const struct skel_budget budget = {.seconds = 0.1 * trace_get_rank(t, 0)->wall_ns * 1e-9}, all = {.seconds = 0};
+		struct skel_stages whole = {.excerpt = NULL}, pieces = {.excerpt = NULL};
+		struct errbuf err;
+
+		if (skel_understand(t, &all, &whole, &err) != 0 || skel_understand_pieces(t, &budget, &pieces, &err) != 0)
+			fail_msg("%s", err.text);
+		assert_non_null(pieces.excerpt);
+		assert_true(even ? whole.run.differs < 0.01 : whole.run.differs > 0.09);
+		assert_true(fabs(pieces.run.differs - whole.run.differs) < 1e-9);
+		skel_stages_free(&whole);
+		skel_stages_free(&pieces);
+		trace_close(t);
+		syn_destroy(s);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_at_once), cmocka_unit_test(test_size_of_trees)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_at_once), cmocka_unit_test(test_size_of_trees),
+					   cmocka_unit_test(test_runs_differ)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);

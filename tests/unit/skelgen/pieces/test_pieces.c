@@ -687,42 +687,6 @@ static void test_windows_at_edges(void **arg)
 	}
 }
 
-/* Ranks compute in every other sixteenth of the run a fifth longer, or not. */
-static struct syn *uneven(uint32_t steps, bool even)
-{
-	struct syn *s = syn_create(2);
-
-	syn_begin(s);
-	for (uint32_t r = 0; r < 2; r++)
-		for (uint32_t k = 0; k < steps; k++)
-			syn_call(s, r, "MPI_Barrier", 11, SYN(.comm = 0, .gap_ns = !even && 16 * k / steps % 2 ? 120000 : 100000));
-	syn_end(s);
-	return s;
-}
-
-/* How runs differ is found in the whole run, also where a skeleton is of pieces. */
-static void test_runs_differ(void **arg)
-{
-	(void)arg;
-	for (int even = 0; even < 2; even++) {
-		struct syn *s = uneven(8000, even);
-		struct trace *t = syn_open(s);
-		const struct skel_budget budget = {.seconds = 0.1 * own_seconds(t)}, all = {0};
-		struct skel_stages whole = {.excerpt = NULL}, pieces = {.excerpt = NULL};
-		struct errbuf err;
-
-		if (skel_understand(t, &all, &whole, &err) != 0 || skel_understand_pieces(t, &budget, &pieces, &err) != 0)
-			fail_msg("%s", err.text);
-		assert_non_null(pieces.excerpt);
-		assert_true(even ? whole.run.differs < 0.01 : whole.run.differs > 0.09);
-		assert_true(fabs(pieces.run.differs - whole.run.differs) < 1e-9);
-		skel_stages_free(&whole);
-		skel_stages_free(&pieces);
-		trace_close(t);
-		syn_destroy(s);
-	}
-}
-
 static uint32_t directories_made(int events)
 {
 	char buf[65536] __attribute__((aligned(8)));
@@ -827,7 +791,6 @@ int main(void)
 		cmocka_unit_test(test_large_is_refused),
 		cmocka_unit_test(test_windows_of_long_run),
 		cmocka_unit_test(test_windows_at_edges),
-		cmocka_unit_test(test_runs_differ),
 		cmocka_unit_test(test_unwritable_is_tried_once),
 	};
 

@@ -14,7 +14,8 @@
 #define CALLS	16000
 #define WALL_NS 16e9 /* a millisecond a call */
 
-static const struct trace_rank of_kinds = {.defs = {.sigs = {.n = 3}, .proc = {.end_ticks = 16000000000, .ns_per_tick = 1}}};
+static const struct trace_rank of_kinds = {
+	.defs = {.sigs = {.n = 3}, .proc = {.end_ticks = 16000000000, .ns_per_tick = 1}}};
 
 /* Adds a rank whose computation before call i takes gap(i) ns. kind(i): its call, of 3. */
 static void add_rank(struct pace *p, double (*gap)(int i), uint32_t (*kind)(int i))
