@@ -47,7 +47,7 @@ struct near_cut {
 	struct parted *pair;
 	struct part *part;
 	bool *begun;         /* by number of the collective: a part of it is before the cut */
-	struct usual *usual; /* by rank, rising; only if requests may be open */
+	struct usual *usual; /* by rank, rising; only if something may be open */
 	uint32_t n_pair, cap_pair, n_part, cap_part, n_usual, cap_usual;
 	bool dropped;
 };
@@ -57,9 +57,9 @@ struct finder {
 	struct cuts *cuts;
 	struct near_cut *near;
 	uint64_t kept, reach;
-	uint32_t rank; /* that is walked */
-	uint64_t open; /* its usual requests and epochs */
-	bool open_requests;
+	uint32_t rank;  /* that is walked */
+	bool opens;     /* something may be open at a cut */
+	uint64_t *open; /* what usually is open, by rank */
 	struct under_way under_way; /* messages at cuts */
 	bool no_memory;
 };
@@ -82,6 +82,94 @@ uint32_t cuts_segment(const struct cuts *c, uint32_t rank, uint64_t event)
 			hi = mid;
 	}
 	return lo;
+}
+
+/* ---- what is usually open ---- */
+
+/* How often a rank had what open before a call. */
+struct states {
+	uint64_t *open;
+	uint32_t n, cap, *times, cap_times;
+	struct hash_table at;
+	bool no_memory;
+};
+
+static void state_count(void *arg, uint64_t event, uint64_t open, const struct open_requests *requests)
+{
+	struct states *s = arg;
+	uint32_t at, i;
+
+	(void)event;
+	(void)requests;
+	HASH_TABLE_FOR_EACH(&s->at, open, at, i)
+		if (s->open[i] == open) {
+			s->times[i]++;
+			return;
+		}
+	if (s->n == STATES_MOST)
+		return;
+	if (ARRAY_ROOM(s->open, s->cap, s->n + 1) != 0 || ARRAY_ROOM(s->times, s->cap_times, s->n + 1) != 0 ||
+	    hash_table_add(&s->at, open, s->n) != 0) {
+		s->no_memory = true;
+		return;
+	}
+	s->open[s->n] = open;
+	s->times[s->n++] = 1;
+}
+
+/* What the rank has open before most of its calls. */
+static int usual_find(struct finder *f, const struct call_roles *roles, struct errbuf *err)
+{
+	struct states s = {.n = 0};
+	const struct walk_listener l = {.arg = &s, .before = state_count};
+	int rv = rank_walk(trace_get_rank(f->t, f->rank), &roles[f->rank], &l, err);
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < s.n; i++)
+		if (s.times[i] > most) {
+			most = s.times[i];
+			f->open[f->rank] = s.open[i];
+		}
+	free(s.open);
+	free(s.times);
+	hash_table_free(&s.at);
+	return rv == 0 && s.no_memory ? err_set(err, "no memory to cut the run") : rv;
+}
+
+/* Walk of a rank that moves places back. */
+struct back {
+	struct finder *f;
+	uint64_t last; /* place where the usual was open */
+	uint32_t next; /* cut that the walk comes to */
+	bool any;
+};
+
+static void place_back(void *arg, uint64_t event, uint64_t open, const struct open_requests *requests)
+{
+	struct back *b = arg;
+	struct cuts *c = b->f->cuts;
+
+	(void)requests;
+	if (open == b->f->open[b->f->rank]) {
+		b->last = event;
+		b->any = true;
+	}
+	for (; b->next < c->n && c->at[(size_t)b->next * c->n_ranks + b->f->rank] <= event; b->next++)
+		if (b->any)
+			c->at[(size_t)b->next * c->n_ranks + b->f->rank] = b->last;
+}
+
+/* Move the rank's places back to where the usual epochs are open. A rank may have closed them, and wait long for other ranks.
+ * Cuts in that time are in front of the calls that closed them. Places stay where requests may be open: a rank has its usual
+ * requests open again soon, and from farther back fewer cuts came to places where they part nothing. */
+static int usual_places(struct finder *f, const struct call_roles *roles, struct errbuf *err)
+{
+	struct back b = {.f = f};
+	const struct walk_listener l = {.arg = &b, .before = place_back};
+
+	if (usual_find(f, roles, err) != 0)
+		return -1;
+	return roles[f->rank].open_requests ? 0 : rank_walk(trace_get_rank(f->t, f->rank), &roles[f->rank], &l, err);
 }
 
 /* ---- moments to places ---- */
@@ -109,13 +197,17 @@ static int rank_places(struct finder *f, const struct trace_clock *clock, uint32
 	return 0;
 }
 
-static int places_find(struct finder *f, const uint64_t *moment, uint32_t n, struct errbuf *err)
+static int places_find(struct finder *f, const struct call_roles *roles, const uint64_t *moment, uint32_t n,
+		       struct errbuf *err)
 {
 	struct trace_clock *clock = trace_clock_create(f->t, err);
 	int rv = clock != NULL ? 0 : -1;
 
-	for (uint32_t r = 0; rv == 0 && r < f->cuts->n_ranks; r++)
-		rv = rank_places(f, clock, r, moment, n, err);
+	for (f->rank = 0; rv == 0 && f->rank < f->cuts->n_ranks; f->rank++) {
+		rv = rank_places(f, clock, f->rank, moment, n, err);
+		if (rv == 0 && f->opens)
+			rv = usual_places(f, roles, err);
+	}
 	if (clock != NULL)
 		trace_clock_destroy(clock);
 	return rv;
@@ -222,57 +314,7 @@ static int own_message(const struct trace_message *m, void *arg)
 	return 0;
 }
 
-/* ---- requests that are open ---- */
-
-/* How often a rank had what open before a call. */
-struct states {
-	uint64_t *open;
-	uint32_t n, cap, *times, cap_times;
-	struct hash_table at;
-	bool no_memory;
-};
-
-static void state_count(void *arg, uint64_t event, uint64_t open, const struct open_requests *requests)
-{
-	struct states *s = arg;
-	uint32_t at, i;
-
-	(void)event;
-	(void)requests;
-	HASH_TABLE_FOR_EACH(&s->at, open, at, i)
-		if (s->open[i] == open) {
-			s->times[i]++;
-			return;
-		}
-	if (s->n == STATES_MOST)
-		return;
-	if (ARRAY_ROOM(s->open, s->cap, s->n + 1) != 0 || ARRAY_ROOM(s->times, s->cap_times, s->n + 1) != 0 ||
-	    hash_table_add(&s->at, open, s->n) != 0) {
-		s->no_memory = true;
-		return;
-	}
-	s->open[s->n] = open;
-	s->times[s->n++] = 1;
-}
-
-/* What the rank has open before most of its calls. */
-static int usual_find(struct finder *f, const struct call_roles *roles, struct errbuf *err)
-{
-	struct states s = {.n = 0};
-	const struct walk_listener l = {.arg = &s, .before = state_count};
-	int rv = rank_walk(trace_get_rank(f->t, f->rank), roles, &l, err);
-	uint32_t most = 0;
-
-	for (uint32_t i = 0; i < s.n; i++)
-		if (s.times[i] > most) {
-			most = s.times[i];
-			f->open = s.open[i];
-		}
-	free(s.open);
-	free(s.times);
-	hash_table_free(&s.at);
-	return rv == 0 && s.no_memory ? err_set(err, "no memory to cut the run") : rv;
-}
+/* ---- what is open at a cut ---- */
 
 static void usual_keep(void *arg, uint64_t event, uint64_t open, const struct open_requests *requests)
 {
@@ -280,7 +322,7 @@ static void usual_keep(void *arg, uint64_t event, uint64_t open, const struct op
 	uint32_t first, end;
 
 	(void)requests;
-	if (open != f->open)
+	if (open != f->open[f->rank])
 		return;
 	cuts_near(f, f->rank, event, false, &first, &end);
 	for (uint32_t k = first; k < end; k++) {
@@ -394,7 +436,7 @@ static void cut_move(struct finder *f, uint32_t cut, int32_t *moved)
 	c->dropped |= parts_number(c) != 0;
 	while (!c->dropped && changed) {
 		changed = draw_once(c, moved);
-		changed |= f->open_requests && usual_draw(c, f->cuts->n_ranks, moved);
+		changed |= f->opens && usual_draw(c, f->cuts->n_ranks, moved);
 		c->dropped |= !within_reach(f, moved);
 	}
 	for (uint32_t r = 0; !c->dropped && r < f->cuts->n_ranks; r++)
@@ -414,8 +456,10 @@ static void cuts_sort_out(struct finder *f, const bool *drop)
 			ok = at[r] > 0 && at[r] < trace_get_rank(f->t, r)->events.length && (kept == 0 || at[r] >= before[r]);
 			more |= kept > 0 && at[r] > before[r];
 		}
-		if (ok && more)
-			memmove(f->cuts->at + (size_t)kept++ * n, at, n * sizeof *at);
+		if (!ok || !more)
+			continue;
+		f->cuts->moment_ns[kept] = f->cuts->moment_ns[k];
+		memmove(f->cuts->at + (size_t)kept++ * n, at, n * sizeof *at);
 	}
 	f->cuts->n = kept;
 }
@@ -557,12 +601,11 @@ static int prove(struct finder *f, const struct call_roles *roles, bool *drop, s
 
 static int near_collect(struct finder *f, const struct call_roles *roles, struct errbuf *err)
 {
-	const struct walk_listener l = {f, own_pair, own_part, f->open_requests ? usual_keep : NULL, NULL};
+	const struct walk_listener l = {f, own_pair, own_part, f->opens ? usual_keep : NULL, NULL};
 	struct trace_messages_report report;
 
 	for (f->rank = 0; f->rank < f->cuts->n_ranks; f->rank++)
-		if ((f->open_requests && usual_find(f, &roles[f->rank], err) != 0) ||
-		    rank_walk(trace_get_rank(f->t, f->rank), &roles[f->rank], &l, err) != 0)
+		if (rank_walk(trace_get_rank(f->t, f->rank), &roles[f->rank], &l, err) != 0)
 			return -1;
 	under_way_begin(&f->under_way);
 	if (trace_messages(f->t, own_message, f, &report, err) != 0)
@@ -576,9 +619,10 @@ static int find(struct finder *f, const struct call_roles *roles, const uint64_t
 	bool *drop = calloc(n + 1u, sizeof *drop);
 	int rv = -1;
 
-	if (moved == NULL || drop == NULL || f->near == NULL || f->cuts->at == NULL)
+	if (moved == NULL || drop == NULL || f->near == NULL || f->open == NULL || f->cuts->at == NULL ||
+	    f->cuts->moment_ns == NULL)
 		err_set(err, "no memory to cut the run at %u places", n);
-	else if (places_find(f, moment_ns, n, err) == 0 &&
+	else if (places_find(f, roles, moment_ns, n, err) == 0 &&
 		 (!roles->under_way || under_way_find(f->t, f->cuts, &f->under_way, err) == 0) && near_collect(f, roles, err) == 0)
 		rv = 0;
 	for (uint32_t k = 0; rv == 0 && k < n; k++) {
@@ -596,15 +640,31 @@ static int find(struct finder *f, const struct call_roles *roles, const uint64_t
 	return rv;
 }
 
+/* May something be open at a cut, and be closed at other places? */
+static bool leaves_open(const struct call_roles *roles, uint32_t n_ranks)
+{
+	bool open = false;
+
+	for (uint32_t r = 0; r < n_ranks; r++) {
+		open |= roles[r].open_requests;
+		for (uint32_t i = 0; i < roles[r].n; i++)
+			open |= roles[r].role[i].epoch != 0;
+	}
+	return open;
+}
+
 int cuts_find(const struct trace *t, const struct call_roles *roles, const uint64_t *moment_ns, uint32_t n, struct cuts *out,
 	      struct errbuf *err)
 {
 	uint32_t n_ranks = trace_n_ranks(t);
-	struct finder f = {.t = t, .cuts = out, .near = calloc(n + 1u, sizeof *f.near)};
+	struct finder f = {.t = t, .cuts = out, .near = calloc(n + 1u, sizeof *f.near), .opens = leaves_open(roles, n_ranks),
+			   .open = calloc(n_ranks + 1u, sizeof *f.open)};
 	int rv;
 
-	f.open_requests = n_ranks > 0 && roles[0].open_requests;
-	*out = (struct cuts){.n = n, .n_ranks = n_ranks, .at = calloc((size_t)n * n_ranks + 1, sizeof *out->at)};
+	*out = (struct cuts){.n = n, .n_ranks = n_ranks, .at = calloc((size_t)n * n_ranks + 1, sizeof *out->at),
+			      .moment_ns = calloc(n + 1u, sizeof *out->moment_ns)};
+	if (out->moment_ns != NULL)
+		memcpy(out->moment_ns, moment_ns, n * sizeof *moment_ns);
 	/* A call is part of about two pairs. */
 	f.reach = PAIRS_MOST / 2 / ((uint64_t)n * n_ranks + 1);
 	f.reach = f.reach < REACH_LEAST ? REACH_LEAST : f.reach > REACH_MOST ? REACH_MOST : f.reach;
@@ -616,6 +676,7 @@ int cuts_find(const struct trace *t, const struct call_roles *roles, const uint6
 		free(f.near[k].usual);
 	}
 	free(f.near);
+	free(f.open);
 	under_way_free(&f.under_way);
 	if (rv != 0)
 		cuts_free(out);
@@ -625,5 +686,6 @@ int cuts_find(const struct trace *t, const struct call_roles *roles, const uint6
 void cuts_free(struct cuts *c)
 {
 	free(c->at);
+	free(c->moment_ns);
 	*c = (struct cuts){0};
 }

@@ -21,6 +21,7 @@
 struct cuts {
 	uint32_t n, n_ranks;
 	uint64_t *at; /* [cut * n_ranks + rank]: the rank's first call behind the cut; does not fall with the cut */
+	uint64_t *moment_ns; /* by cut: the moment that it began as; rising */
 	bool open;    /* requests, messages, or epochs of windows or of split file accesses, are open at the cuts */
 	bool longer;  /* behind a cut, a receive may get a longer message than in the run */
 };

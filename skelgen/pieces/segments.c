@@ -238,14 +238,23 @@ static void kinds_find(struct segments *s, uint32_t most)
 	s->n_kind = k.n;
 }
 
-static void rests_mark(struct segments *s, double longest)
+/* Is the segment longer, by its own time or by the moments of its cuts? Ranks that lacked their processors have little time of
+ * their own. */
+static bool is_rest(const struct segments *s, const struct cuts *c, uint32_t i, double longest)
+{
+	bool inner = i > 0 && i < c->n;
+
+	return s->at[i].ns > longest || (inner && (double)(c->moment_ns[i] - c->moment_ns[i - 1]) > longest);
+}
+
+static void rests_mark(struct segments *s, const struct cuts *c, double longest)
 {
 	uint32_t windows = 0;
 
 	for (uint32_t i = 0; i < s->n; i++)
-		windows += s->at[i].ns <= longest;
+		windows += !is_rest(s, c, i, longest);
 	for (uint32_t i = 0; windows >= WINDOWS_LEAST && i < s->n; i++)
-		s->at[i].rest = s->at[i].ns > longest;
+		s->at[i].rest = is_rest(s, c, i, longest);
 }
 
 int segments_measure(const struct trace *t, const struct cuts *cuts, double rest_ns, struct segments *out, struct errbuf *err)
@@ -271,7 +280,7 @@ int segments_measure(const struct trace *t, const struct cuts *cuts, double rest
 	out->differs = pace_half_width(&out->pace);
 	shares_close(out, cuts->n_ranks);
 	lates_close(out, cuts->n_ranks);
-	rests_mark(out, rest_ns);
+	rests_mark(out, cuts, rest_ns);
 	kinds_find(out, PIECE_KINDS_MAX);
 	return 0;
 }

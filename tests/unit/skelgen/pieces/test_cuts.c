@@ -148,6 +148,49 @@ static void test_exposed_windows(void **arg)
 	tear_down(&f);
 }
 
+/* In each phase rank 1 works five times as long as rank 0, which has closed its epoch meanwhile and waits. */
+static struct syn *closed_early(uint32_t phases, uint32_t flushes)
+{
+	struct syn *s = syn_create(2);
+
+	for (uint32_t r = 0; r < 2; r++)
+		syn_win(s, r, 0, 800);
+	syn_begin(s);
+	for (uint32_t p = 0; p < phases; p++)
+		for (uint32_t r = 0; r < 2; r++) {
+			uint32_t n = r == 0 ? flushes : 5 * flushes;
+
+			syn_call(s, r, "MPI_Win_lock_all", 40, SYN(.count = 0));
+			for (uint32_t i = 0; i < n; i++)
+				syn_call(s, r, "MPI_Win_flush", 41, SYN(.dst = 0, .gap_ns = 1000, .dur_ns = 1000));
+			syn_call(s, r, "MPI_Win_unlock_all", 42, SYN(.gap_ns = 1000, .dur_ns = 1000));
+			syn_call(s, r, "MPI_Barrier", 43, SYN(.dur_ns = r == 0 ? 4 * flushes * 2000 + 500 : 500));
+		}
+	syn_end(s);
+	return s;
+}
+
+/* Also while one rank waits outside the epoch, the run is cut. */
+static void test_epochs_closed_early(void **arg)
+{
+	static const uint32_t phases[] = {1, 7};
+
+	(void)arg;
+	for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+		struct cut_run f;
+		uint64_t most = 0, before = 0, end;
+
+		set_up(&f, closed_early(phases[i], 14000 / phases[i]));
+		for (uint32_t k = 0; k <= f.v.cuts.n; k++) {
+			end = k < f.v.cuts.n ? f.v.cuts.at[2 * k + 1] : trace_get_rank(f.t, 1)->events.length;
+			most = end - before > most ? end - before : most;
+			before = end;
+		}
+		assert_in_range(most, 1, 700); /* of 70,000 */
+		tear_down(&f);
+	}
+}
+
 /* When the rank ended its last call before each segment, by its clock: the clocks of simulated ranks are one. */
 static void begins_of(const struct cut_run *f, uint32_t rank, double *begin)
 {
@@ -210,12 +253,37 @@ static void test_lateness_is_the_runs(void **arg)
 	check_lateness(syn_graph(6, 3, 2000, 7));
 }
 
+/* Ranks that wait for their processors most of the time have little time of their own, also between the windows of a long run. */
+static void test_rests_lie_between_windows(void **arg)
+{
+	struct syn *s = syn_create(2);
+	uint32_t rests = 0;
+	struct cut_run f;
+
+	(void)arg;
+	syn_begin(s);
+	for (uint32_t i = 1; i <= 200000; i++)
+		for (uint32_t r = 0; r < 2; r++) {
+			syn_call(s, r, "MPI_Barrier", 50, SYN(.gap_ns = 1000, .dur_ns = 1000));
+			if (i % 1000 == 0)
+				syn_window(s, r, 1960000);
+		}
+	syn_end(s);
+	set_up(&f, s);
+	for (uint32_t i = 0; i < f.v.segments.n; i++)
+		rests += f.v.segments.at[i].rest;
+	assert_in_range(rests, 450, 500); /* there are 500 windows */
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_making_is_not_parted),
 		cmocka_unit_test(test_exposed_windows),
+		cmocka_unit_test(test_epochs_closed_early),
 		cmocka_unit_test(test_lateness_is_the_runs),
+		cmocka_unit_test(test_rests_lie_between_windows),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
