@@ -174,7 +174,7 @@ sub record {
 	my $computed = $seconds * $f->{computed_s} / $f->{traced_s};
 	my @l = ('precedent-result 1', 'job 1', "candidate $at", 'status ok', 'node_class 0000000000000000 accuracy', 'startup_s 0');
 	push @l, sprintf 'trace 0 mpi_s %.9g skel_s %.9g lo_s %.9g hi_s %.9g ran_s %.9g events %d confidence %.6f', $seconds,
-		@$s{qw(skel_s lo_s hi_s ran_s)}, @$f{qw(events confidence)};
+		@$s{qw(skel_s lo_s hi_s ran_s)}, @$f{qw(events reproduced)};
 	push @l, sprintf 'compute 0 traced_s %.9g skel_s %.9g', $computed, $s->{computed_s} if $computed && $s->{computed_s};
 	push @l, sprintf 'partial 0 whole_s %.9g lo_s %.9g hi_s %.9g ran_s %.9g', @$part{qw(whole_s lo_s hi_s ran_s)} if $part;
 	push @l, sprintf 'partial_compute 0 traced_s %.9g whole_s %.9g', $computed, $part->{computed_s} if $part && $part->{computed_s} && $computed;
