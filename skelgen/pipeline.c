@@ -16,6 +16,7 @@
 #define ITEMS_MAX 8000  /* of a rank's folded events: contracting more takes longer than a skeleton may take to build */
 #define ITEMS_FEW 2000  /* of a rank: a tree of many ranks with so few is made in time */
 #define TREE_ITEMS_MAX (1u << 18) /* of all ranks: a tree of them needs up to 280 MB and 10 s */
+#define TREE_SIGS_MAX (1u << 20) /* different calls, of all ranks: the tree of twice as many took 14 s and 930 MB */
 #define CLEARLY   1.25  /* nearer to the limits must a skeleton of pieces be than one of the whole run */
 #define FEW       8     /* pieces: the differences between fewer say too little about the rest of the run */
 #define FAR       4     /* CLEARLY for these */
@@ -100,6 +101,16 @@ static uint64_t items_of(const struct trace *t)
 	return items;
 }
 
+/* Different calls: by rank, since ranks whose calls are alike may differ in each value. */
+static uint64_t sigs_of(const struct trace *t)
+{
+	uint64_t sigs = 0;
+
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
+		sigs += trace_get_rank(t, r)->defs.sigs.n;
+	return sigs;
+}
+
 static uint64_t events_of(const struct trace *t)
 {
 	uint64_t events = 0;
@@ -169,8 +180,8 @@ static int understand_whole(const struct trace *t, const struct skel_budget *bud
 	return 0;
 }
 
-/* The folded form of the trace shows before it is contracted that the run does not repeat. Many ranks with few items each may
- * still be alike; with many items each, their tree takes longer than a skeleton may take to build. */
+/* The folded form of the trace shows before it is contracted that the run does not repeat. Many ranks with few items and few
+ * different calls each may still be alike. Else their tree takes longer than a skeleton may take to build. */
 bool skel_repeats(const struct trace *t)
 {
 	uint64_t longest = 0;
@@ -178,7 +189,8 @@ bool skel_repeats(const struct trace *t)
 	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
 		if (trace_get_rank(t, r)->events.n_item > longest)
 			longest = trace_get_rank(t, r)->events.n_item;
-	return longest <= ITEMS_FEW || (longest <= ITEMS_MAX && items_of(t) <= TREE_ITEMS_MAX);
+	return (longest <= ITEMS_FEW && sigs_of(t) <= TREE_SIGS_MAX) ||
+	       (longest <= ITEMS_MAX && items_of(t) <= TREE_ITEMS_MAX);
 }
 
 bool skel_tree_fits(const struct trace *t)

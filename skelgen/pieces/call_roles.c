@@ -177,7 +177,8 @@ static void objects_of(const struct trace_defs *d, uint32_t sym, struct call_rol
 		object_of(r, ROLE_PERSISTENT, sig_scalar(d, sym, TK_NEWREQ, TRACE_NULL), TRACE_NULL);
 }
 
-static void slots_of(const struct trace_defs *d, uint32_t sym, struct call_role *r, int64_t *single)
+/* One slot is told by its number alone: singles_point() sets the pointer. */
+static void slots_of(const struct trace_defs *d, uint32_t sym, struct call_role *r)
 {
 	const struct trace_fn_info *f = &trace_fn[d->sigs.sig[sym].fn];
 	struct sig_walk w;
@@ -192,18 +193,25 @@ static void slots_of(const struct trace_defs *d, uint32_t sym, struct call_role 
 			*(f->cls == TC_START ? &r->starts : &r->ends) = w.val;
 			*(f->cls == TC_START ? &r->n_starts : &r->n_ends) = w.n;
 		} else if (w.kind == TK_REQ && first >= 0) {
-			*single = strcmp(w.name, "message") == 0 ? MESSAGE_SLOT + first : first;
-			if (f->cls == TC_START) {
-				r->starts = single;
+			r->single = strcmp(w.name, "message") == 0 ? MESSAGE_SLOT + first : first;
+			if (f->cls == TC_START)
 				r->n_starts = 1;
-			} else if (strcmp(w.name, "message") == 0 || strcmp(f->name, "MPI_Request_free") == 0) {
-				r->ends = single;
+			else if (strcmp(w.name, "message") == 0 || strcmp(f->name, "MPI_Request_free") == 0)
 				r->n_ends = 1;
-			}
 		}
 	}
 	if (strcmp(f->name, "MPI_Request_free") == 0 && r->n_ends == 1)
-		object_of(r, ROLE_PERSISTENT, TRACE_NULL, r->ends[0]);
+		object_of(r, ROLE_PERSISTENT, TRACE_NULL, r->single);
+}
+
+static void singles_point(struct call_roles *out)
+{
+	for (uint32_t i = 0; i < out->n_role; i++) {
+		struct call_role *r = &out->role[i];
+
+		r->starts = r->n_starts == 1 && r->starts == NULL ? &r->single : r->starts;
+		r->ends = r->n_ends == 1 && r->ends == NULL ? &r->single : r->ends;
+	}
 }
 
 /* Does a receive of this rank take messages of several envelopes? */
@@ -251,8 +259,8 @@ static uint32_t slots_count(const struct call_roles *r)
 {
 	int64_t n = 0;
 
-	for (uint32_t s = 0; s < r->n; s++) {
-		const struct call_role *of = &r->role[s];
+	for (uint32_t i = 0; i < r->n_role; i++) {
+		const struct call_role *of = &r->role[i];
 		bool message = of->slot >= MESSAGE_SLOT;
 
 		if ((of->object == ROLE_PERSISTENT && of->makes >= 0) || (message && of->envelope != 0))
@@ -262,64 +270,104 @@ static uint32_t slots_count(const struct call_roles *r)
 	return n <= r->n ? (uint32_t)n : 0;
 }
 
-static int role_of(const struct trace_defs *d, uint32_t sym, struct call_role *r, int64_t *single, struct errbuf *err)
+static int role_of(const struct trace_defs *d, uint32_t sym, struct call_role *r, struct errbuf *err)
 {
 	const struct trace_fn_info *f = &trace_fn[d->sigs.sig[sym].fn];
+	const struct probed_call probed = probed_call_of(d, sym);
 
 	r->always = f->cls == TC_INIT || f->cls == TC_FINALIZE;
 	r->makes = r->frees = -1;
 	r->slot = -1;
 	objects_of(d, sym, r);
-	slots_of(d, sym, r, single);
+	slots_of(d, sym, r);
 	epoch_of(d, sym, r);
-	r->probed = probed_call_of(d, sym);
+	r->probed.role = probed.role; /* a copy of all may change the bytes between */
+	r->probed.comm = probed.comm;
+	r->probed.src = probed.src;
+	r->probed.tag = probed.tag;
 	if (r->object == ROLE_COMM && r->slot >= 0)
 		return err_set(err, "%s makes a communicator in the background", f->name);
 	return 0;
 }
 
-/* Number the communicators of collective calls. */
-static int counters_build(const struct trace_defs *d, uint32_t rank, struct call_roles *out)
+/* What roles are built with. */
+struct roles_builder {
+	const struct trace_defs *d;
+	uint32_t rank, *counter; /* by communicator: its number; UINT32_MAX: none */
+	bool wild;
+	struct hash_table roles;
+	uint32_t cap;
+};
+
+/* The communicator of a collective call has a number. */
+static void counter_of(struct roles_builder *b, uint32_t sym, struct call_role *r, struct call_roles *out)
 {
-	uint32_t *of_comm = malloc((d->n_comm + 1u) * sizeof *of_comm);
+	int64_t comm = collective_on(b->d, sym);
+	const struct trace_comm *c = comm >= 0 && comm < b->d->n_comm ? &b->d->comm[comm] : NULL;
 
-	if (of_comm == NULL)
-		return -1;
-	memset(of_comm, 0xff, (d->n_comm + 1u) * sizeof *of_comm);
-	for (uint32_t s = 0; s < out->n; s++) {
-		int64_t comm = collective_on(d, s);
+	if (c == NULL || comm_weight(c, b->rank) == 0)
+		return;
+	if (b->counter[comm] == UINT32_MAX)
+		b->counter[comm] = out->n_counter++;
+	r->collective = comm_hash(c);
+	r->weight = comm_weight(c, b->rank);
+	r->counter = b->counter[comm];
+}
 
-		if (comm < 0 || comm >= d->n_comm || comm_weight(&d->comm[comm], rank) == 0)
-			continue;
-		if (of_comm[comm] == UINT32_MAX)
-			of_comm[comm] = out->n_counter++;
-		out->role[s].collective = comm_hash(&d->comm[comm]);
-		out->role[s].weight = comm_weight(&d->comm[comm], rank);
-		out->role[s].counter = of_comm[comm];
+/* Number the symbol's role, which may be that of others. Bytes between its members are 0. Returns 0, or -1 without memory. */
+static int role_add(struct roles_builder *b, uint32_t sym, const struct call_role *r, struct call_roles *out)
+{
+	uint64_t hash = XXH3_64bits(r, sizeof *r);
+	uint32_t at, i;
+
+	HASH_TABLE_FOR_EACH(&b->roles, hash, at, i)
+		if (memcmp(&out->role[i], r, sizeof *r) == 0)
+			break;
+	if (i == HASH_TABLE_NONE) {
+		i = out->n_role;
+		if (ARRAY_ROOM(out->role, b->cap, i + 1) != 0 || hash_table_add(&b->roles, hash, i) != 0)
+			return -1;
+		memcpy(&out->role[out->n_role++], r, sizeof *r);
 	}
-	free(of_comm);
+	out->of[sym] = i;
+	return 0;
+}
+
+static int roles_build(struct roles_builder *b, struct call_roles *out, struct errbuf *err)
+{
+	struct call_role r;
+
+	if (out->of == NULL || b->counter == NULL)
+		return err_set(err, "no memory for %u kinds of calls", out->n);
+	memset(b->counter, 0xff, (b->d->n_comm + 1u) * sizeof *b->counter);
+	for (uint32_t s = 0; s < out->n; s++) {
+		memset(&r, 0, sizeof r);
+		counter_of(b, s, &r, out);
+		envelope_of(b->d, s, b->wild, &r);
+		exposure_of(b->d, b->rank, s, &r);
+		if (role_of(b->d, s, &r, err) != 0)
+			return -1;
+		if (role_add(b, s, &r, out) != 0)
+			return err_set(err, "no memory for %u kinds of calls", out->n);
+	}
 	return 0;
 }
 
 int call_roles_build(const struct trace_defs *d, uint32_t rank, struct call_roles *out, struct errbuf *err)
 {
-	bool wild = wildcards(d);
+	struct roles_builder b = {.d = d, .rank = rank, .counter = malloc((d->n_comm + 1u) * sizeof *b.counter)};
+	int rv;
 
-	*out = (struct call_roles){.n = d->sigs.n};
-	out->role = calloc(out->n + 1u, sizeof *out->role);
-	out->value = calloc(out->n + 1u, sizeof *out->value);
-	if (out->role == NULL || out->value == NULL || counters_build(d, rank, out) != 0) {
-		call_roles_free(out);
-		return err_set(err, "no memory for %u kinds of calls", d->sigs.n);
-	}
-	for (uint32_t s = 0; s < out->n; s++) {
-		envelope_of(d, s, wild, &out->role[s]);
-		exposure_of(d, rank, s, &out->role[s]);
-		if (role_of(d, s, &out->role[s], &out->value[s], err) == 0)
-			continue;
+	b.wild = wildcards(d);
+	*out = (struct call_roles){.n = d->sigs.n, .of = calloc(d->sigs.n + 1u, sizeof *out->of)};
+	rv = roles_build(&b, out, err);
+	hash_table_free(&b.roles);
+	free(b.counter);
+	if (rv != 0) {
 		call_roles_free(out);
 		return -1;
 	}
+	singles_point(out);
 	out->n_slot = slots_count(out);
 	return 0;
 }
@@ -327,7 +375,7 @@ int call_roles_build(const struct trace_defs *d, uint32_t rank, struct call_role
 void call_roles_free(struct call_roles *r)
 {
 	free(r->role);
-	free(r->value);
+	free(r->of);
 	*r = (struct call_roles){0};
 }
 
@@ -453,11 +501,11 @@ static void fences_find(struct walk *w, const struct trace_rank *rank)
 	uint64_t cap = 0;
 	uint32_t sym, fences = 0;
 
-	for (uint32_t i = 0; i < w->roles->n; i++)
+	for (uint32_t i = 0; i < w->roles->n_role; i++)
 		fences += w->roles->role[i].epoch != 0 && w->roles->role[i].opens == 0;
 	folded_begin(&it, &rank->events);
 	while (fences > 0 && !w->no_memory && folded_next(&it, &sym)) {
-		const struct call_role *r = &w->roles->role[sym];
+		const struct call_role *r = call_role_of(w->roles, sym);
 		bool fence = r->epoch != 0 && r->opens == 0;
 		struct fence *f = fence || r->accesses != 0 ? fence_at(w, fence ? r->epoch : r->accesses) : NULL;
 
@@ -519,7 +567,7 @@ static void post(struct walk *w, uint64_t event, const struct call_role *r)
 
 static void step(struct walk *w, uint64_t event, uint32_t sym)
 {
-	const struct call_role *r = &w->roles->role[sym];
+	const struct call_role *r = call_role_of(w->roles, sym);
 
 	for (uint32_t i = 0; i < r->n_ends; i++)
 		slot_close(w, r->ends[i], event);

@@ -20,6 +20,7 @@ struct call_role {
 	uint8_t object;        /* enum role_object of makes and frees */
 	int32_t makes, frees;  /* number of the object; -1: none; both -1: the communicator is made on other ranks alone */
 	int64_t slot;          /* request or message that the call leaves open; -1: none */
+	int64_t single;        /* `starts` or `ends`, if that is one slot that is no array */
 	const int64_t *starts, *ends; /* requests that it starts again, and completes or frees */
 	uint32_t n_starts, n_ends;
 	uint64_t envelope;     /* of the send or receive that the call starts or makes persistent; 0: another call */
@@ -34,15 +35,21 @@ struct call_role {
 	uint64_t exposure;     /* of MPI_Win_start and MPI_Win_post; a start and its posts add up to 0 */
 };
 
+/* Most calls that differ in their sizes have the same role. */
 struct call_roles {
-	uint32_t n, n_counter;
+	uint32_t n, n_counter, n_role;
 	uint32_t n_slot;        /* of requests; 0: requests persist, and an excerpt keeps their slots */
-	struct call_role *role; /* by symbol */
+	uint32_t *of;           /* by symbol: number of its role */
+	struct call_role *role; /* all differ */
 	bool open_requests;    /* a cut may have sends and receives open: rank_walk() tells them as epochs, and not as pairs */
 	bool under_way;         /* a cut may have messages under way: see under_way.h */
 	bool any_slots;         /* the open requests may be in other slots at each cut, if n_slot > 0 */
-	int64_t *value;         /* single slots of `ends` */
 };
+
+static inline const struct call_role *call_role_of(const struct call_roles *r, uint32_t sym)
+{
+	return &r->role[r->of[sym]];
+}
 
 /* The roles of a rank's symbols. Returns 0; -1 with the reason, also for calls that no excerpt can leave out. */
 int call_roles_build(const struct trace_defs *d, uint32_t rank, struct call_roles *out, struct errbuf *err);

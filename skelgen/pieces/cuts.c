@@ -19,7 +19,9 @@
 #include "trace/messages/messages.h"
 
 #define PAIRS_MOST  (4u << 20) /* that are kept: 64 MiB */
+#define PAIRS_RANKS (16u << 20) /* that are kept of many ranks: 256 MiB */
 #define REACH_LEAST 16         /* calls of a rank that a cut may be moved over */
+#define CALL_PAIRS  2          /* that a call is part of, about */
 #define REACH_MOST  65536
 #define STATES_MOST 65536      /* that are counted: of a rank with more, none is usual */
 #define FAR         INT32_MAX  /* a place that no cut is moved to */
@@ -56,7 +58,7 @@ struct finder {
 	const struct trace *t;
 	struct cuts *cuts;
 	struct near_cut *near;
-	uint64_t kept, reach;
+	uint64_t kept, most, reach; /* pairs; calls */
 	uint32_t rank;  /* that is walked */
 	bool opens;     /* something may be open at a cut */
 	uint64_t *open; /* what usually is open, by rank */
@@ -67,6 +69,11 @@ struct finder {
 static int64_t place(const struct finder *f, uint32_t cut, uint32_t rank)
 {
 	return (int64_t)f->cuts->at[(size_t)cut * f->cuts->n_ranks + rank];
+}
+
+uint32_t cuts_most(uint32_t n_ranks)
+{
+	return PAIRS_RANKS / CALL_PAIRS / REACH_LEAST / n_ranks;
 }
 
 uint32_t cuts_segment(const struct cuts *c, uint32_t rank, uint64_t event)
@@ -236,7 +243,7 @@ static int32_t relative(const struct finder *f, uint32_t cut, uint32_t rank, uin
 
 static bool room_left(struct finder *f, struct near_cut *c)
 {
-	if (f->kept < PAIRS_MOST) {
+	if (f->kept < f->most) {
 		f->kept++;
 		return true;
 	}
@@ -647,7 +654,7 @@ static bool leaves_open(const struct call_roles *roles, uint32_t n_ranks)
 
 	for (uint32_t r = 0; r < n_ranks; r++) {
 		open |= roles[r].open_requests;
-		for (uint32_t i = 0; i < roles[r].n; i++)
+		for (uint32_t i = 0; i < roles[r].n_role; i++)
 			open |= roles[r].role[i].epoch != 0;
 	}
 	return open;
@@ -665,8 +672,8 @@ int cuts_find(const struct trace *t, const struct call_roles *roles, const uint6
 			      .moment_ns = calloc(n + 1u, sizeof *out->moment_ns)};
 	if (out->moment_ns != NULL)
 		memcpy(out->moment_ns, moment_ns, n * sizeof *moment_ns);
-	/* A call is part of about two pairs. */
-	f.reach = PAIRS_MOST / 2 / ((uint64_t)n * n_ranks + 1);
+	f.reach = PAIRS_MOST / CALL_PAIRS / ((uint64_t)n * n_ranks + 1);
+	f.most = f.reach < REACH_LEAST ? PAIRS_RANKS : PAIRS_MOST;
 	f.reach = f.reach < REACH_LEAST ? REACH_LEAST : f.reach > REACH_MOST ? REACH_MOST : f.reach;
 	rv = find(&f, roles, moment_ns, n, err);
 	for (uint32_t k = 0; f.near != NULL && k < n; k++) {

@@ -32,6 +32,8 @@ struct cuts {
 int cuts_find(const struct trace *t, const struct call_roles *roles, const uint64_t *moment_ns, uint32_t n, struct cuts *out,
 	      struct errbuf *err);
 void cuts_free(struct cuts *c);
+/* Moments at which a run of `n_ranks`, 1 or more, can be cut. A cut of many ranks takes much memory. */
+uint32_t cuts_most(uint32_t n_ranks);
 
 /* Number of cuts at or before the rank's call: the segment that the call is in. */
 uint32_t cuts_segment(const struct cuts *c, uint32_t rank, uint64_t event);

@@ -185,7 +185,7 @@ static int event_read(struct rank_excerpt *x, struct reader *r, const struct sou
 	while (r->seg < c->n && c->at[(size_t)r->seg * c->n_ranks + x->rank] <= e)
 		if (segment_enter(x, r, ++r->seg, 0) != 0)
 			return -1;
-	if (r->roles->role[s->ev.sym].always) {
+	if (call_role_of(r->roles, s->ev.sym)->always) {
 		int rv = always_put(x, r, s);
 
 		return rv == 0 && e == 0 ? segment_enter(x, r, 0, 0) : rv;

@@ -46,10 +46,10 @@ struct kept_collectives {
 
 static void partner_find(struct between *b, uint32_t i)
 {
-	const struct call_role *frees = &b->roles->role[b->made[i].sym];
+	const struct call_role *frees = call_role_of(b->roles, b->made[i].sym);
 
 	for (uint32_t j = i; frees->frees >= 0 && j-- > b->first;) {
-		const struct call_role *makes = &b->roles->role[b->made[j].sym];
+		const struct call_role *makes = call_role_of(b->roles, b->made[j].sym);
 
 		if (b->made[j].partner != NO_PARTNER || makes->object != frees->object || makes->makes != frees->frees)
 			continue;
@@ -65,7 +65,7 @@ static void close(struct between *b)
 	for (uint32_t i = b->first; i < b->n; i++)
 		partner_find(b, i);
 	for (uint32_t i = b->first; i < b->n; i++) {
-		const struct call_role *r = &b->roles->role[b->made[i].sym];
+		const struct call_role *r = call_role_of(b->roles, b->made[i].sym);
 
 		b->made[i].keep = b->made[i].partner == NO_PARTNER && (r->makes >= 0 || r->frees >= 0);
 	}
@@ -91,9 +91,9 @@ static uint32_t slots_of(const struct call_roles *roles)
 {
 	int32_t most = -1;
 
-	for (uint32_t s = 0; s < roles->n; s++)
-		if (roles->role[s].object == ROLE_PERSISTENT)
-			most = roles->role[s].makes > most ? roles->role[s].makes : most;
+	for (uint32_t i = 0; i < roles->n_role; i++)
+		if (roles->role[i].object == ROLE_PERSISTENT)
+			most = roles->role[i].makes > most ? roles->role[i].makes : most;
 	return (uint32_t)(most + 1);
 }
 
@@ -108,7 +108,7 @@ static int collect(struct between *b, const struct trace_rank *k, uint32_t rank,
 		return -1;
 	folded_begin(&it, &k->events);
 	for (uint64_t e = 0; folded_next(&it, &sym); e++) {
-		const struct call_role *r = &b->roles->role[sym];
+		const struct call_role *r = call_role_of(b->roles, sym);
 		uint64_t collective = r->collective != 0 ? call_role_key(r, b->count[r->counter]++) : 0;
 
 		while (seg < cuts->n && cuts->at[(size_t)seg * cuts->n_ranks + rank] <= e)
@@ -151,7 +151,7 @@ static int collective_keep(struct kept_collectives *c, uint64_t key)
 static void comm_keep(struct between *b, uint32_t i, int64_t comm)
 {
 	for (uint32_t j = i; j-- > b->made[i].first;) {
-		const struct call_role *r = &b->roles->role[b->made[j].sym];
+		const struct call_role *r = call_role_of(b->roles, b->made[j].sym);
 
 		if (r->object != ROLE_COMM || r->makes != comm)
 			continue;

@@ -18,7 +18,7 @@
 #define PIECES_WANTED 40   /* enough for an interval from the differences of 8 kinds' pieces */
 #define FEW           4    /* times fewer cuts than moments: requests may be open all the time */
 #define MOMENTS_MOST  (SEGMENTS_MOST - 1) /* at which the run is cut */
-#define REST          2    /* pieces: longer segments are what is between windows; rests are at least four pieces long */
+#define REST          2    /* pieces: longer segments are what is between windows */
 #define WINDOWS       500  /* of pieces in a run that is too long to cut all of it into pieces */
 #define EDGES         16   /* moments between the first and the last window and their neighbours */
 
@@ -56,23 +56,32 @@ static uint32_t edge_lay(double from, double to, bool dense_first, uint64_t *mom
 	return EDGES;
 }
 
+/* Windows of a run that cannot be cut at more than `most` moments: at least as many as pieces. */
+static uint32_t windows_of(uint32_t most)
+{
+	if (most >= 2 * (WINDOWS + EDGES))
+		return WINDOWS;
+	return most >= 2 * (PIECES_WANTED + EDGES) ? most / 2 - EDGES : PIECES_WANTED;
+}
+
 /* Moments for pieces: all of the run in pieces, or evenly spread windows of a piece each. The run begins and ends with a window,
  * where the requests and epochs that are open at all cuts are opened and closed. */
 static uint32_t moments_lay(double begin, double end, struct survey *s, uint64_t *moment)
 {
 	double piece = s->piece_ns, n = floor((end - begin) / piece);
-	uint32_t k = 0;
+	uint32_t most = cuts_most(s->n_ranks) < MOMENTS_MOST ? cuts_most(s->n_ranks) : MOMENTS_MOST, k = 0;
+	const uint32_t windows = windows_of(most);
 
-	s->rest_ns = n <= MOMENTS_MOST ? INFINITY : REST * piece;
-	if (n <= MOMENTS_MOST) {
+	s->rest_ns = n <= most ? INFINITY : REST * piece;
+	if (n <= most) {
 		for (; k + 1 < n; k++)
 			moment[k] = (uint64_t)(begin + (k + 1) * (end - begin) / n);
 		return k;
 	}
-	for (uint32_t w = 0; w < WINDOWS; w++) {
-		double step = (end - begin - piece) / (WINDOWS - 1), from = begin + w * step;
+	for (uint32_t w = 0; w < windows; w++) {
+		double step = (end - begin - piece) / (windows - 1), from = begin + w * step;
 
-		if (w == WINDOWS - 1)
+		if (w == windows - 1)
 			k += edge_lay(from + piece - step, from, false, moment + k);
 		moment[k++] = (uint64_t)from;
 		moment[k++] = (uint64_t)(from + piece);

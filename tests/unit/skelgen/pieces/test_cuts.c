@@ -276,6 +276,35 @@ static void test_rests_lie_between_windows(void **arg)
 	tear_down(&f);
 }
 
+/* In each step each rank sends to the next one, and waits for all. */
+static struct syn *ring_of(uint32_t ranks, uint32_t steps)
+{
+	struct syn *s = syn_create(ranks);
+
+	syn_begin(s);
+	for (uint32_t t = 0; t < steps; t++)
+		for (uint32_t r = 0; r < ranks; r++) {
+			int64_t from = (r + ranks - 1) % ranks;
+
+			syn_call(s, r, "MPI_Barrier", 60, SYN(.gap_ns = 100000));
+			syn_call(s, r, "MPI_Send", 61, SYN(.dst = (r + 1) % ranks, .count = 1 + (r * 31 + t) % 1000));
+			syn_call(s, r, "MPI_Recv", 62, SYN(.src = from, .asrc = from, .count = 1000));
+		}
+	syn_end(s);
+	return s;
+}
+
+/* Of many ranks there are fewer cuts, but no fewer than an interval needs. */
+static void test_many_ranks_are_cut(void **arg)
+{
+	struct cut_run f;
+
+	(void)arg;
+	set_up(&f, ring_of(4096, 60));
+	assert_in_range(f.v.cuts.n, 40, cuts_most(4096));
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +313,7 @@ int main(void)
 		cmocka_unit_test(test_epochs_closed_early),
 		cmocka_unit_test(test_lateness_is_the_runs),
 		cmocka_unit_test(test_rests_lie_between_windows),
+		cmocka_unit_test(test_many_ranks_are_cut),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
