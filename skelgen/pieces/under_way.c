@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "common/array.h"
 #include "skelgen/pieces/cuts.h"
 #include "trace/functions.h"
@@ -65,8 +68,14 @@ static uint32_t most_of(const struct under_way_channel *c)
 	return c->fixed && !fits(c) ? 0 : UNDER_WAY_MOST;
 }
 
-/* Add to each place's score how many places have as many messages of this channel under way. A place with too many scores -1. */
-static void score(const struct under_way_channel *c, const int32_t *begun, uint32_t n, int64_t *scores)
+/* How usual a place is. */
+struct usual {
+	int64_t score;  /* -1: too many messages are under way */
+	uint64_t state; /* hash of the numbers on all channels */
+};
+
+/* Add to each place's score how many places have as many messages of this channel under way. */
+static void score(const struct under_way_channel *c, const int32_t *begun, uint32_t n, struct usual *u)
 {
 	uint32_t times[UNDER_WAY_MOST + 1] = {0}, most = most_of(c);
 	int64_t now = 0;
@@ -79,29 +88,40 @@ static void score(const struct under_way_channel *c, const int32_t *begun, uint3
 	now = 0;
 	for (uint32_t k = 0; k < n; k++) {
 		now += begun[k];
-		scores[k] = now < 0 || now > most || scores[k] < 0 ? -1 : scores[k] + times[now];
+		u[k].score = now < 0 || now > most || u[k].score < 0 ? -1 : u[k].score + times[now];
+		u[k].state = XXH3_64bits_withSeed(&now, sizeof now, u[k].state);
 	}
+}
+
+/* Places with the same numbers on all channels count once more for each channel. Before the first message nothing is under way.
+ * That is usual on each channel alone where messages wait now here and now there, and it never comes again. */
+static void score_states(struct usual *u, uint32_t n, uint32_t n_channel)
+{
+	for (uint32_t k = 0; k < n; k++)
+		for (uint32_t j = 0; u[k].score >= 0 && j < n; j++)
+			u[k].score += u[j].state == u[k].state ? n_channel : 0;
 }
 
 /* The lags are the numbers at the place that is most usual. So all of them occur together. */
 static int lags_find(struct under_way *u, const int32_t *begun, uint32_t n)
 {
-	int64_t *scores = calloc(n + 1u, sizeof *scores);
+	struct usual *usual = calloc(n + 1u, sizeof *usual);
 	uint32_t best = 0;
 
-	if (scores == NULL)
+	if (usual == NULL)
 		return -1;
 	for (uint32_t i = 0; i < u->n; i++)
-		score(&u->channel[i], begun + (size_t)i * (n + 1), n, scores);
+		score(&u->channel[i], begun + (size_t)i * (n + 1), n, usual);
+	score_states(usual, n, u->n);
 	for (uint32_t k = 1; k < n; k++)
-		best = scores[k] > scores[best] ? k : best;
-	for (uint32_t i = 0; n > 0 && scores[best] > 0 && i < u->n; i++) {
+		best = usual[k].score > usual[best].score ? k : best;
+	for (uint32_t i = 0; n > 0 && usual[best].score > 0 && i < u->n; i++) {
 		for (uint32_t k = 0; k <= best; k++)
 			u->channel[i].lag += (uint32_t)begun[(size_t)i * (n + 1) + k];
 		u->any |= u->channel[i].lag > 0;
 		u->longer |= u->channel[i].lag > 0 && !fits(&u->channel[i]);
 	}
-	free(scores);
+	free(usual);
 	return 0;
 }
 

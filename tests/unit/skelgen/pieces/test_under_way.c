@@ -266,12 +266,49 @@ static void test_farm_is_short(void **arg)
 	farm_check(ROOM, EXACT);
 }
 
+/* Two messages wait now for one worker and now for the other. None wait only before the first message: that is not usual. */
+static void test_what_is_usual_occurs_again(void **arg)
+{
+	enum { ROUNDS = 10, PLACES = 2 * ROUNDS + 1, N = 3 };
+	struct syn *s = syn_create(N);
+	struct under_way found;
+	uint64_t at[PLACES * N] = {1, 1, 1};
+	const struct cuts places = {.n = PLACES, .n_ranks = N, .at = at};
+	struct errbuf err = {{0}};
+	struct trace *t;
+
+	(void)arg;
+	syn_begin(s);
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		uint64_t *a = &at[(2 * i + 1) * N], *b = a + N;
+
+		for (uint32_t k = 0; k < 4; k++) {
+			syn_call(s, 0, "MPI_Send", 1, SYN(.dst = 1 + k / 2, .count = 1));
+			syn_call(s, 1 + k / 2, "MPI_Recv", 2, SYN(.src = 0, .asrc = 0, .count = 1));
+		}
+		a[0] = 1 + 4 * i + 2;
+		a[1] = a[2] = b[2] = 1 + 2 * i;
+		b[0] = 1 + 4 * i + 4;
+		b[1] = 1 + 2 * i + 2;
+	}
+	syn_end(s);
+	t = syn_open(s);
+	assert_int_equal(under_way_find(t, &places, &found, &err), 0);
+	assert_true(found.any);
+	assert_int_equal(found.n, 2);
+	assert_int_equal(found.channel[0].lag + found.channel[1].lag, 2);
+	under_way_free(&found);
+	trace_close(t);
+	syn_destroy(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_second_tasks), cmocka_unit_test(test_replaced),
 		cmocka_unit_test(test_scattered_messages),
 		cmocka_unit_test(test_farm_is_short),
+		cmocka_unit_test(test_what_is_usual_occurs_again),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
