@@ -4,10 +4,12 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "common/hash_table.h"
 #include "skelgen/merge/build.h"
 #include "skelgen/merge/verify.h"
 #include "skelgen/simulate/plan_matched.h"
@@ -16,7 +18,7 @@
 #define ITEMS_MAX 8000  /* of a rank's folded events: contracting more takes longer than a skeleton may take to build */
 #define ITEMS_FEW 2000  /* of a rank: a tree of many ranks with so few is made in time */
 #define TREE_ITEMS_MAX (1u << 18) /* of all ranks: a tree of them needs up to 280 MB and 10 s */
-#define TREE_SIGS_MAX (1u << 19) /* different calls, of all ranks: the tree of 1.2 million took 14 s and 930 MB */
+#define TREE_SIGS_MAX (1u << 19) /* different calls of different ranks: the tree of 1.2 million took 14 s, 930 MB */
 #define CLEARLY   1.25  /* nearer to the limits must a skeleton of pieces be than one of the whole run */
 #define FEW       8     /* pieces: the differences between fewer say too little about the rest of the run */
 #define FAR       4     /* CLEARLY for these */
@@ -101,13 +103,45 @@ static uint64_t items_of(const struct trace *t)
 	return items;
 }
 
-/* Different calls: by rank, since ranks whose calls are alike may differ in each value. */
+/* The same for ranks whose calls differ in their partners alone. */
+static uint64_t calls_hash(const struct trace_defs *d)
+{
+	uint64_t hash = d->sigs.n;
+	struct sig_walk w;
+
+	for (uint32_t s = 0; s < d->sigs.n; s++) {
+		hash = XXH3_64bits_withSeed(&d->sigs.sig[s].fn, sizeof d->sigs.sig[s].fn, hash);
+		sig_walk_begin(&w, d, s);
+		while (sig_walk_next(&w))
+			if (w.kind != TK_DST && w.kind != TK_SRC && w.kind != TK_ASRC)
+				hash = XXH3_64bits_withSeed(w.val, w.n * sizeof *w.val, hash);
+	}
+	return hash;
+}
+
+/* Different calls, of ranks that are alike once. Without memory, of all ranks. */
 static uint64_t sigs_of(const struct trace *t)
 {
-	uint64_t sigs = 0;
+	uint64_t *seen = malloc((trace_n_ranks(t) + 1u) * sizeof *seen), sigs = 0;
+	struct hash_table hashes = {0};
+	uint32_t at, i;
 
-	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
-		sigs += trace_get_rank(t, r)->defs.sigs.n;
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++) {
+		const struct trace_defs *d = &trace_get_rank(t, r)->defs;
+		uint64_t hash = calls_hash(d);
+
+		i = HASH_TABLE_NONE;
+		if (seen != NULL) {
+			seen[r] = hash;
+			HASH_TABLE_FOR_EACH(&hashes, hash, at, i)
+				if (seen[i] == hash)
+					break;
+		}
+		if (i == HASH_TABLE_NONE && (seen == NULL || hash_table_add(&hashes, hash, r) == 0))
+			sigs += d->sigs.n;
+	}
+	hash_table_free(&hashes);
+	free(seen);
 	return sigs;
 }
 
@@ -180,8 +214,8 @@ static int understand_whole(const struct trace *t, const struct skel_budget *bud
 	return 0;
 }
 
-/* The folded form of the trace shows before it is contracted that the run does not repeat. Many ranks with few items and few
- * different calls each may still be alike. Else their tree takes longer than a skeleton may take to build. */
+/* The folded form of the trace shows before it is contracted that the run does not repeat. Many ranks with few items
+ * and few different calls may still be alike. Else their tree takes longer than a skeleton may take to build. */
 bool skel_repeats(const struct trace *t)
 {
 	uint64_t longest = 0;

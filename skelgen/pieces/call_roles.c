@@ -314,7 +314,7 @@ static void counter_of(struct roles_builder *b, uint32_t sym, struct call_role *
 	r->counter = b->counter[comm];
 }
 
-/* Number the symbol's role, which may be that of others. Bytes between its members are 0. Returns 0, or -1 without memory. */
+/* Number the symbol's role. Bytes between its members are 0. Returns 0, or -1 without memory. */
 static int role_add(struct roles_builder *b, uint32_t sym, const struct call_role *r, struct call_roles *out)
 {
 	uint64_t hash = XXH3_64bits(r, sizeof *r);

@@ -18,7 +18,7 @@
 #include "trace/clock/clock.h"
 #include "trace/messages/messages.h"
 
-#define PAIRS_MOST  (4u << 20) /* that are kept: 64 MiB */
+#define PAIRS_MOST  (4u << 20)  /* that are kept: 64 MiB */
 #define PAIRS_RANKS (16u << 20) /* that are kept of many ranks: 256 MiB */
 #define REACH_LEAST 16         /* calls of a rank that a cut may be moved over */
 #define CALL_PAIRS  2          /* that a call is part of, about */
@@ -166,9 +166,9 @@ static void place_back(void *arg, uint64_t event, uint64_t open, const struct op
 			c->at[(size_t)b->next * c->n_ranks + b->f->rank] = b->last;
 }
 
-/* Move the rank's places back to where the usual epochs are open. A rank may have closed them, and wait long for other ranks.
- * Cuts in that time are in front of the calls that closed them. Places stay where requests may be open: a rank has its usual
- * requests open again soon, and from farther back fewer cuts came to places where they part nothing. */
+/* Move the rank's places back to where the usual epochs are open. A rank may have closed them, and wait for others.
+ * Cuts in that time are in front of the calls that closed them. Places stay where requests may be open: a rank has its
+ * usual requests open again soon, and from farther back fewer cuts came to places where they part nothing. */
 static int usual_places(struct finder *f, const struct call_roles *roles, struct errbuf *err)
 {
 	struct back b = {.f = f};
@@ -664,8 +664,8 @@ int cuts_find(const struct trace *t, const struct call_roles *roles, const uint6
 	      struct errbuf *err)
 {
 	uint32_t n_ranks = trace_n_ranks(t);
-	struct finder f = {.t = t, .cuts = out, .near = calloc(n + 1u, sizeof *f.near), .opens = leaves_open(roles, n_ranks),
-			   .open = calloc(n_ranks + 1u, sizeof *f.open)};
+	struct finder f = {.t = t, .cuts = out, .near = calloc(n + 1u, sizeof *f.near),
+			   .opens = leaves_open(roles, n_ranks), .open = calloc(n_ranks + 1u, sizeof *f.open)};
 	int rv;
 
 	*out = (struct cuts){.n = n, .n_ranks = n_ranks, .at = calloc((size_t)n * n_ranks + 1, sizeof *out->at),

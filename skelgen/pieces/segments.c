@@ -238,8 +238,8 @@ static void kinds_find(struct segments *s, uint32_t most)
 	s->n_kind = k.n;
 }
 
-/* Is the segment longer, by its own time or by the moments of its cuts? Ranks that lacked their processors have little time of
- * their own. */
+/* Is the segment longer, by its own time or by the moments of its cuts? Ranks that lacked their processors have little
+ * time of their own. */
 static bool is_rest(const struct segments *s, const struct cuts *c, uint32_t i, double longest)
 {
 	bool inner = i > 0 && i < c->n;

@@ -93,8 +93,8 @@ static void score(const struct under_way_channel *c, const int32_t *begun, uint3
 	}
 }
 
-/* Places with the same numbers on all channels count once more for each channel. Before the first message nothing is under way.
- * That is usual on each channel alone where messages wait now here and now there, and it never comes again. */
+/* Places with the same numbers on all channels count once more for each channel. Before the first message nothing is
+ * under way. That is usual on each channel alone where messages wait now here, now there, and it never comes again. */
 static void score_states(struct usual *u, uint32_t n, uint32_t n_channel)
 {
 	for (uint32_t k = 0; k < n; k++)

@@ -89,6 +89,33 @@ static void test_size_of_trees(void **arg)
 	assert_true(random_repeats(200, 1500)); /* 300,000: many ranks, which may be alike */
 }
 
+static bool ring_repeats(bool alike)
+{
+	enum { RANKS = 4096, CALLS = 140 }; /* 573,000 */
+	struct syn *s = syn_create(RANKS);
+	struct trace *t;
+	bool rv;
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < RANKS; r++)
+		for (uint32_t i = 0; i < CALLS; i++)
+			syn_call(s, r, "MPI_Send", 7, SYN(.dst = (r + 1) % RANKS, .count = i + (alike ? 0 : r)));
+	syn_end(s);
+	t = syn_open(s);
+	rv = skel_repeats(t);
+	trace_close(t);
+	syn_destroy(s);
+	return rv;
+}
+
+/* A tree of many ranks is small if the ranks differ in their partners alone. */
+static void test_alike_ranks_repeat(void **arg)
+{
+	(void)arg;
+	assert_true(ring_repeats(true));
+	assert_false(ring_repeats(false));
+}
+
 /* Ranks compute in every other sixteenth of the run a fifth longer, or not. */
 static struct syn *uneven(uint32_t steps, bool even)
 {
@@ -128,6 +155,7 @@ static void test_runs_differ(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_at_once), cmocka_unit_test(test_size_of_trees),
+					   cmocka_unit_test(test_alike_ranks_repeat),
 					   cmocka_unit_test(test_runs_differ)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

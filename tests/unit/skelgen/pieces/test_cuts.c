@@ -253,7 +253,7 @@ static void test_lateness_is_the_runs(void **arg)
 	check_lateness(syn_graph(6, 3, 2000, 7));
 }
 
-/* Ranks that wait for their processors most of the time have little time of their own, also between the windows of a long run. */
+/* Ranks that mostly wait for their processors have little time of their own, also between the windows of a long run. */
 static void test_rests_lie_between_windows(void **arg)
 {
 	struct syn *s = syn_create(2);

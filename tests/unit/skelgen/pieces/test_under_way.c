@@ -266,7 +266,7 @@ static void test_farm_is_short(void **arg)
 	farm_check(ROOM, EXACT);
 }
 
-/* Two messages wait now for one worker and now for the other. None wait only before the first message: that is not usual. */
+/* Two messages wait now for one worker, now for the other. None wait only before the first one: that is not usual. */
 static void test_what_is_usual_occurs_again(void **arg)
 {
 	enum { ROUNDS = 10, PLACES = 2 * ROUNDS + 1, N = 3 };
