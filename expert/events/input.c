@@ -76,15 +76,14 @@ static int open_rank(struct input *in, uint32_t r)
 		in->report->missing++;
 		return 0;
 	}
-	k->op = msg_decode_rank(&in->names, r);
 	k->sig = input_decode_rank(in, r);
 	k->instance = calloc(t->defs.n_comm + 1ull, sizeof(*k->instance));
 	k->file_instance = calloc(t->defs.n_file + 1ull, sizeof(*k->file_instance));
 	k->win = calloc(t->defs.n_win + 1ull, sizeof(*k->win));
 	k->topology = input_topologies(in, r);
-	if (!k->op || !k->sig || !k->instance || !k->file_instance || !k->win || !k->topology)
+	if (!k->sig || !k->instance || !k->file_instance || !k->win || !k->topology)
 		return err_set(in->err, "no memory");
-	if (input_own_create(in, r) < 0)
+	if (msg_ops_build(&k->ops, &in->names, r) < 0 || input_own_create(in, r) < 0)
 		return err_set(in->err, "no memory");
 	k->it = trace_iter_create(in->t, r, in->err);
 	return k->it ? 0 : -1;
@@ -98,7 +97,7 @@ static void close_rank(struct input *in, uint32_t r)
 	free(k->file_instance);
 	trace_iter_destroy(k->it);
 	input_own_destroy(k->own);
-	free(k->op);
+	msg_ops_free(&k->ops);
 	free(k->sig);
 	free(k->ring);
 	free(k->slot);

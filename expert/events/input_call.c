@@ -123,12 +123,13 @@ static bool is_distant(const struct input *in, uint32_t a, uint32_t b)
 static int add_send(struct input *in, uint32_t rank, const struct input_call *c, const struct msg_op *op, uint32_t made_by,
 		    int64_t slot, bool blocking)
 {
+	uint64_t bytes = msg_bytes(&in->rank[rank].ops, made_by);
 	const struct msg_channel *ch;
 	struct pending *p;
 
 	if (op->send == MSG_NONE)
 		return 0;
-	if (input_burst_add(in, rank, c, in->names.channel[op->send].dst, op->bytes) < 0)
+	if (input_burst_add(in, rank, c, in->names.channel[op->send].dst, bytes) < 0)
 		return -1;
 	p = input_append(in, rank, c, in->type.send);
 	if (!p)
@@ -139,7 +140,7 @@ static int add_send(struct input *in, uint32_t rank, const struct input_call *c,
 	p->v[1].i = ch->dst;
 	p->v[2].i = ch->tag;
 	p->v[3].i = ch->comm;
-	p->v[4].i = (int64_t)op->bytes;
+	p->v[4].i = (int64_t)bytes;
 	p->v[5].i = blocking;
 	p->wait = 6;
 	p->v[8].i = in->rank[rank].sig[made_by].is_synchronous;
@@ -268,25 +269,25 @@ static int add_both(struct input *in, uint32_t rank, const struct input_call *c,
 /* ---- completion ---- */
 
 /* What a wildcard received. */
-static void learn_source(struct input *in, uint32_t rank, struct pending *p, const struct msg_op *made, const struct msg_op *op,
-			 uint32_t i)
+static void learn_source(struct input *in, uint32_t rank, struct pending *p, const struct msg_op *made,
+			 const struct msg_slots *done, uint32_t i)
 {
 	int64_t src = made->src, tag = made->tag;
 	bool failed = false;
 
 	if (!made->wild)
 		return;
-	if (src == TRACE_ANY_SOURCE && op->asrc)
-		src = op->asrc[i];
-	if (tag == TRACE_ANY_TAG && op->atag)
-		tag = op->atag[i];
+	if (src == TRACE_ANY_SOURCE && done->src)
+		src = done->src[i];
+	if (tag == TRACE_ANY_TAG && done->tag)
+		tag = done->tag[i];
 	if (src >= 0 && tag >= 0)
 		set_source(in, p, made, msg_channel_of(&in->names, rank, made->comm, src, tag, false, &failed));
 }
 
 /* The call c completes an event that was under way. */
-static void complete_one(struct input *in, uint32_t rank, const struct input_call *c, const struct msg_op *op, uint32_t i,
-			 struct pending *p, uint32_t receives, uint32_t sends)
+static void complete_one(struct input *in, uint32_t rank, const struct input_call *c, const struct msg_slots *done,
+			 uint32_t i, struct pending *p, uint32_t receives, uint32_t sends)
 {
 	struct input_rank *k = &in->rank[rank];
 
@@ -305,18 +306,19 @@ static void complete_one(struct input *in, uint32_t rank, const struct input_cal
 	if (p->is_receive) {
 		p->v[10].i = (int64_t)c->event;
 		p->v[11].i = receives;
-		learn_source(in, rank, p, &k->op[slot_of(k, op->done[i])->sym], op, i);
+		learn_source(in, rank, p, msg_op_of(&k->ops, slot_of(k, done->slot[i])->sym), done, i);
 	}
 }
 
-static int complete(struct input *in, uint32_t rank, const struct input_call *c, const struct msg_op *op)
+static int complete(struct input *in, uint32_t rank, const struct input_call *c)
 {
 	struct input_rank *k = &in->rank[rank];
+	struct msg_slots done = msg_slots_of(&k->ops, c->sym);
 	uint32_t receives = 0, sends = 0;
 	bool sends_only = true;
 
-	for (uint32_t i = 0; i < op->n_done; i++) {
-		const struct input_slot *s = slot_of(k, op->done[i]);
+	for (uint32_t i = 0; i < done.n; i++) {
+		const struct input_slot *s = slot_of(k, done.slot[i]);
 
 		for (uint32_t j = 0; s && j <= s->more; j++) {
 			const struct pending *p = under_way(k, s, j);
@@ -328,8 +330,8 @@ static int complete(struct input *in, uint32_t rank, const struct input_call *c,
 	}
 	if (!sends_only && input_bursts_end(in, rank, c) < 0)
 		return -1;
-	for (uint32_t i = 0; i < op->n_done; i++) {
-		struct input_slot *s = slot_of(k, op->done[i]);
+	for (uint32_t i = 0; i < done.n; i++) {
+		struct input_slot *s = slot_of(k, done.slot[i]);
 
 		if (!s || !s->pending)
 			continue;
@@ -337,7 +339,7 @@ static int complete(struct input *in, uint32_t rank, const struct input_call *c,
 			struct pending *p = under_way(k, s, j);
 
 			if (p)
-				complete_one(in, rank, c, op, i, p, receives, sends);
+				complete_one(in, rank, c, &done, i, p, receives, sends);
 		}
 		s->pending = 0;
 	}
@@ -356,10 +358,12 @@ static int start_request(struct input *in, uint32_t rank, const struct input_cal
 
 static int start_requests(struct input *in, uint32_t rank, const struct input_call *c, const struct msg_op *op)
 {
-	if (!op->done)
+	struct msg_slots slots = msg_slots_of(&in->rank[rank].ops, c->sym);
+
+	if (!slots.slot)
 		return start_request(in, rank, c, op->message);
-	for (uint32_t i = 0; i < op->n_done; i++)
-		if (start_request(in, rank, c, op->done[i]) < 0)
+	for (uint32_t i = 0; i < slots.n; i++)
+		if (start_request(in, rank, c, slots.slot[i]) < 0)
 			return -1;
 	return 0;
 }
@@ -458,7 +462,7 @@ static int start_request(struct input *in, uint32_t rank, const struct input_cal
 
 	if (!s || s->sym == MSG_NONE || s->sym >= trace_get_rank(in->t, rank)->defs.sigs.n)
 		return 0;
-	op = &k->op[s->sym];
+	op = msg_op_of(&k->ops, s->sym);
 	if (op->action == MSG_SEND_INIT)
 		return add_send(in, rank, c, op, s->sym, slot, false);
 	if (op->action == MSG_RECV_INIT)
@@ -486,7 +490,7 @@ static int on_message(struct input *in, uint32_t rank, const struct input_call *
 	case MSG_SEND_INIT:
 	case MSG_RECV_INIT: return slot_set(k, g->request, 0, c->sym);
 	case MSG_START: return start_requests(in, rank, c, op);
-	case MSG_DONE: return complete(in, rank, c, op);
+	case MSG_DONE: return complete(in, rank, c);
 	case MSG_FREE:
 	case MSG_CANCEL:
 		s = slot_of(k, op->message);
@@ -505,7 +509,7 @@ static int on_call(struct input *in, uint32_t rank, const struct input_call *c, 
 	if (g->persistent)
 		return slot_set(k, g->request, 0, c->sym);
 	switch (g->kind) {
-	case IK_OTHER: return on_message(in, rank, c, &k->op[c->sym], g);
+	case IK_OTHER: return on_message(in, rank, c, msg_op_of(&k->ops, c->sym), g);
 	case IK_OWN_CALL:
 	case IK_OWN_RETURN: return input_own_call(in, rank, c, g->kind == IK_OWN_RETURN);
 	case IK_COLL: return add_collective(in, rank, c, g, MSG_NONE, g->request);

@@ -103,7 +103,7 @@ struct input_own;
 
 struct input_rank {
 	struct trace_iter *it;
-	struct msg_op *op;      /* of each signature */
+	struct msg_ops ops;
 	struct input_sig *sig;
 	struct pending *ring;   /* events [first, last), at their number modulo cap */
 	uint64_t first, last;

@@ -690,7 +690,7 @@ void ending_destroy(struct ending *e)
 		free(o->state[r].start);
 		free(o->state[r].post);
 		free(o->state[r].slot);
-		free((void *)o->state[r].op);
+		msg_ops_free(&o->state[r].ops);
 	}
 	for (uint32_t i = 0; o && i < o->n_missing; i++)
 		free(o->missing[i].rank);

@@ -43,7 +43,7 @@ struct ending_epoch {
 };
 
 struct ending_state {
-	const struct msg_op *op;
+	struct msg_ops ops;
 	struct ending_slot *slot;
 	uint32_t n_slot;
 	/* The rank's scopes: its communicators, then its windows, then its files. */

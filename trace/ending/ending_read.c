@@ -75,8 +75,10 @@ static void make_request(struct ending *e, uint32_t rank, uint32_t sym, uint64_t
 	struct ending_state *s = &o->state[rank];
 	bool persistent = is_persistent(trace_fn[trace_get_rank(e->t, rank)->defs.sigs.sig[sym].fn].name);
 
-	if (s->op[sym].slot >= 0)
-		*slot_at(o, s, s->op[sym].slot) = (struct ending_slot){
+	int64_t slot = msg_op_of(&s->ops, sym)->slot;
+
+	if (slot >= 0)
+		*slot_at(o, s, slot) = (struct ending_slot){
 			.symbol = sym, .made = true, .active = !persistent, .persistent = persistent, .order = s->events,
 			.number = number};
 }
@@ -84,21 +86,24 @@ static void make_request(struct ending *e, uint32_t rank, uint32_t sym, uint64_t
 static void start_request(struct ending_own *o, struct ending_state *s, int64_t slot)
 {
 	struct ending_slot *q = slot_at(o, s, slot);
+	const struct msg_op *op;
 
 	if (!q->made)
 		return;
 	q->active = true;
 	q->order = s->events;
-	if (s->op[q->symbol].action == MSG_SEND_INIT)
-		q->number = send_message(o, s->op[q->symbol].send);
+	op = msg_op_of(&s->ops, q->symbol);
+	if (op->action == MSG_SEND_INIT)
+		q->number = send_message(o, op->send);
 }
 
-static void complete_request(struct ending *e, uint32_t rank, const struct msg_op *done, uint32_t i)
+static void complete_request(struct ending *e, uint32_t rank, const struct msg_slots *done, uint32_t i)
 {
 	struct ending_own *o = e->own;
 	struct ending_state *s = &o->state[rank];
-	struct ending_slot *q = slot_at(o, s, done->done[i]);
-	const struct msg_op *op = &s->op[q->symbol];
+	struct ending_slot *q = slot_at(o, s, done->slot[i]);
+	const struct msg_op *op = msg_op_of(&s->ops, q->symbol);
+	int64_t src = done->src ? done->src[i] : TRACE_NULL, tag = done->tag ? done->tag[i] : TRACE_NULL;
 	uint32_t channel = op->recv;
 
 	if (!q->active)
@@ -107,9 +112,8 @@ static void complete_request(struct ending *e, uint32_t rank, const struct msg_o
 	if (op->receives) {
 		if (op->wild)
 			channel = msg_channel_of(&o->names, rank, op->comm,
-						 op->src == TRACE_ANY_SOURCE ? (done->asrc ? done->asrc[i] : TRACE_NULL) : op->src,
-						 op->tag == TRACE_ANY_TAG ? (done->atag ? done->atag[i] : TRACE_NULL) : op->tag,
-						 false, &o->no_memory);
+						 op->src == TRACE_ANY_SOURCE ? src : op->src,
+						 op->tag == TRACE_ANY_TAG ? tag : op->tag, false, &o->no_memory);
 		if (!q->cancelled)
 			receive_message(o, channel);
 	}
@@ -123,7 +127,8 @@ static void follow_event(struct ending *e, uint32_t rank, uint32_t sym)
 {
 	struct ending_own *o = e->own;
 	struct ending_state *s = &o->state[rank];
-	const struct msg_op *op = &s->op[sym];
+	const struct msg_op *op = msg_op_of(&s->ops, sym);
+	struct msg_slots slots = msg_slots_of(&s->ops, sym);
 	uint64_t number = enter_collective(e, rank, sym);
 
 	switch (op->action) {
@@ -141,14 +146,14 @@ static void follow_event(struct ending *e, uint32_t rank, uint32_t sym)
 	case MSG_MRECV:
 		break;
 	case MSG_START:
-		if (!op->done)
+		if (!slots.slot)
 			start_request(o, s, op->message);
-		for (uint32_t i = 0; op->done && i < op->n_done; i++)
-			start_request(o, s, op->done[i]);
+		for (uint32_t i = 0; slots.slot && i < slots.n; i++)
+			start_request(o, s, slots.slot[i]);
 		break;
 	case MSG_DONE:
-		for (uint32_t i = 0; i < op->n_done; i++)
-			complete_request(e, rank, op, i);
+		for (uint32_t i = 0; i < slots.n; i++)
+			complete_request(e, rank, &slots, i);
 		break;
 	case MSG_FREE:
 		*slot_at(o, s, op->message) = (struct ending_slot){0};
@@ -210,8 +215,7 @@ static int read_rank(struct ending *e, uint32_t rank)
 	k->last = ENDING_NONE;
 	if (!t->present)
 		return 0;
-	s->op = msg_decode_rank(&o->names, rank);
-	if (!s->op)
+	if (msg_ops_build(&s->ops, &o->names, rank) < 0)
 		return -1;
 	folded_begin(&it, &t->events);
 	/* one event later, as the last one may be the call that did not return */

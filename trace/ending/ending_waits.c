@@ -130,7 +130,7 @@ static void match_rank(struct ending *e, uint32_t r)
 
 	for (uint32_t i = 0; i < e->rank[r].n_request; i++) {
 		struct ending_slot *q = &s->slot[e->rank[r].request[i]];
-		const struct msg_op *op = &s->op[q->symbol];
+		const struct msg_op *op = msg_op_of(&s->ops, q->symbol);
 
 		if (op->receives)
 			q->matched = op->src == TRACE_PROC_NULL ||
@@ -308,7 +308,7 @@ static void wait_for_request(struct ending *e, uint32_t r, uint32_t slot, bool s
 	struct ending_own *o = e->own;
 	struct ending_state *s = &o->state[r];
 	const struct ending_slot *q = &s->slot[slot];
-	const struct msg_op *op = &s->op[q->symbol];
+	const struct msg_op *op = msg_op_of(&s->ops, q->symbol);
 	const struct trace_defs *d = &trace_get_rank(e->t, r)->defs;
 	uint32_t fn = d->sigs.sig[q->symbol].fn;
 	int64_t comm = sig_scalar(d, q->symbol, TK_COMM, TRACE_NULL);
@@ -319,7 +319,7 @@ static void wait_for_request(struct ending *e, uint32_t r, uint32_t slot, bool s
 			    e, r, comm, sig_scalar(d, q->symbol, TK_DST, TRACE_NULL),
 			    (struct ending_wait){.symbol = q->symbol,
 						 .tag = sig_scalar(d, q->symbol, TK_TAG, TRACE_NULL),
-						 .bytes = op->bytes});
+						 .bytes = msg_bytes(&s->ops, q->symbol)});
 	} else if (op->receives) {
 		if (!q->matched)
 			wait_for_message(e, r, q->symbol, comm, op->src, op->tag);
@@ -365,10 +365,10 @@ static void wait_for_requests(struct ending *e, uint32_t r)
 		wait_for_request(e, r, k->request[i], false);
 	for (uint32_t i = 0, none = !k->n_wait; i < k->n_request; i++) {
 		const struct ending_slot *q = &s->slot[k->request[i]];
-		const struct msg_op *op = &s->op[q->symbol];
+		const struct msg_op *op = msg_op_of(&s->ops, q->symbol);
 
 		/* If one request is enough, MPI_Isendrecv has one wait as the others have. */
-		if (none || (k->any ? !op->receives || q->matched : op->bytes > EAGER_BYTES))
+		if (none || (k->any ? !op->receives || q->matched : msg_bytes(&s->ops, q->symbol) > EAGER_BYTES))
 			wait_for_request(e, r, k->request[i], true);
 	}
 	if (k->any && one_is_complete(e, r))

@@ -468,6 +468,7 @@ static int decode_sigs(struct rdbuf *in, struct trace_defs *d, struct errbuf *er
 			goto out;
 	}
 	rv = in->failed ? -1 : 0;
+	sigtable_settle(&d->sigs);
 out:
 	free(val);
 	return rv;

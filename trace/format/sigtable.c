@@ -29,6 +29,8 @@ uint32_t sigtable_intern(struct sigtable *t, uint16_t fn, uint32_t site, const i
 		if (g->fn == fn && g->site == site && g->n == n && (!n || !memcmp(t->pool + g->off, val, n * sizeof(*val))))
 			return s;
 	}
+	if (t->known.n < t->n || n > UINT32_MAX - t->n_pool)
+		return UINT32_MAX;
 	if (ARRAY_ROOM(t->sig, t->cap, t->n + 1) != 0 || ARRAY_ROOM(t->pool, t->cap_pool, t->n_pool + n) != 0 ||
 	    hash_table_add(&t->known, h, t->n) != 0)
 		return UINT32_MAX;
@@ -37,4 +39,18 @@ uint32_t sigtable_intern(struct sigtable *t, uint16_t fn, uint32_t site, const i
 		memcpy(t->pool + t->n_pool, val, n * sizeof(*val));
 	t->n_pool += n;
 	return t->n++;
+}
+
+static void *shrunk(void *array, size_t bytes)
+{
+	void *less = bytes > 0 ? realloc(array, bytes) : NULL;
+
+	return less ? less : array;
+}
+
+void sigtable_settle(struct sigtable *t)
+{
+	hash_table_free(&t->known);
+	t->sig = shrunk(t->sig, t->n * sizeof(*t->sig));
+	t->pool = shrunk(t->pool, t->n_pool * sizeof(*t->pool));
 }

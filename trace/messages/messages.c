@@ -128,6 +128,7 @@ static bool stopped(const struct walk *w)
 static bool read_event(struct walk *w, uint32_t r)
 {
 	struct runner *k = &w->run[r];
+	const struct msg_op *op;
 	struct trace_event ev;
 	struct msg_at at = {0};
 	uint32_t n = 0;
@@ -139,13 +140,14 @@ static bool read_event(struct walk *w, uint32_t r)
 	at.sym = ev.sym;
 	now = k->base + (double)at.leave_ns;
 	k->now = at.timed ? now : k->now + k->mean;
-	if (sent_room(w, msg_sends_of(&w->m.rank[r].op[ev.sym])) < 0)
+	if (sent_room(w, msg_sends_of(&w->m, r, ev.sym)) < 0)
 		return false;
 	msg_event(&w->m, r, &at, w->sent, &n);
 	for (uint32_t i = 0; i < n; i++)
 		arrived(w, w->sent[i]);
-	if (w->coll.orders && w->m.rank[r].op[ev.sym].action == MSG_COLL)
-		coll_enter(&w->coll, r, &w->m.rank[r].op[ev.sym], &at);
+	op = msg_op_of(&w->m.rank[r].ops, ev.sym);
+	if (w->coll.orders && op->action == MSG_COLL)
+		coll_enter(&w->coll, r, op, &at);
 	return true;
 }
 
@@ -237,8 +239,7 @@ static int walk_open(struct walk *w, const struct trace *t, struct errbuf *err)
 		m->rank[r].ended = !k->present;
 		if (!k->present)
 			continue;
-		m->rank[r].op = msg_decode_rank(&m->names, r);
-		if (!m->rank[r].op)
+		if (msg_ops_build(&m->rank[r].ops, &m->names, r) < 0)
 			return err_set(err, "no memory");
 		w->run[r].it = trace_iter_create(t, r, err);
 		if (!w->run[r].it)

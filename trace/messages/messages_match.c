@@ -75,7 +75,7 @@ static void recv_free(struct msg_match *m, uint32_t i)
 void msg_match_free(struct msg_match *m)
 {
 	for (uint32_t r = 0; m->rank && r < m->names.n_ranks; r++) {
-		free((void *)m->rank[r].op);
+		msg_ops_free(&m->rank[r].ops);
 		free(m->rank[r].slot);
 	}
 	free(m->rank);
@@ -176,7 +176,7 @@ static void leave_wild(struct msg_match *m, struct msg_rank *k, uint32_t i)
 /* Post a receive. Returns MSG_NONE if no message can come (MPI_PROC_NULL) or if memory runs out. */
 static uint32_t post(struct msg_match *m, struct msg_rank *k, const struct msg_at *at, uint32_t made_by)
 {
-	const struct msg_op *op = &k->op[made_by];
+	const struct msg_op *op = msg_op_of(&k->ops, made_by);
 	uint32_t i;
 
 	if (op->recv == MSG_NONE && !op->wild && !op->lost)
@@ -215,12 +215,13 @@ static void report_message(struct msg_match *m, uint32_t i)
 {
 	const struct msg_recv *r = &m->recv[i];
 	const struct msg_channel *c = &m->names.channel[r->channel];
-	const struct msg_op *made = &m->rank[c->src].op[r->from.made_by];
+	const struct msg_ops *sender = &m->rank[c->src].ops;
 	const struct trace_message msg = {
 		.src = c->src, .dst = c->dst, .send_event = r->from.event, .recv_event = r->recv_event,
-		.post_event = r->post_event, .send_ns = r->from.ns, .recv_ns = r->recv_ns, .recv_enter_ns = r->recv_enter_ns, .bytes = made->bytes,
-		.tag = c->tag, .comm = made->comm, .send_sym = r->from.sym, .recv_sym = r->post_sym,
-		.room = m->rank[c->dst].op[r->room_sym].room, .room_sym = r->room_sym, .channel = r->channel,
+		.post_event = r->post_event, .send_ns = r->from.ns, .recv_ns = r->recv_ns,
+		.recv_enter_ns = r->recv_enter_ns, .bytes = msg_bytes(sender, r->from.made_by), .tag = c->tag,
+		.comm = msg_op_of(sender, r->from.made_by)->comm, .send_sym = r->from.sym, .recv_sym = r->post_sym,
+		.room = msg_room(&m->rank[c->dst].ops, r->room_sym), .room_sym = r->room_sym, .channel = r->channel,
 		.timed = r->from.timed && r->timed};
 
 	m->report.matched++;
@@ -233,10 +234,10 @@ static void report_message(struct msg_match *m, uint32_t i)
  * yet. Returns MSG_NONE if there is none. */
 static uint32_t wild_before(const struct msg_match *m, const struct msg_rank *k, const struct msg_recv *r)
 {
-	const struct msg_op *mine = &k->op[r->made_by];
+	const struct msg_op *mine = msg_op_of(&k->ops, r->made_by);
 
 	for (uint32_t w = k->wild; w != MSG_NONE && m->recv[w].order < r->order; w = m->recv[w].next_wild) {
-		const struct msg_op *op = &k->op[m->recv[w].made_by];
+		const struct msg_op *op = msg_op_of(&k->ops, m->recv[w].made_by);
 		const struct msg_channel *c = &m->names.channel[r->channel];
 
 		if (op->comm == mine->comm && (op->tag == TRACE_ANY_TAG || op->tag == c->tag) &&
@@ -346,7 +347,7 @@ static void complete_receive(struct msg_match *m, struct msg_rank *k, uint32_t i
 /* Fast path without queues: the send is in the channel and no earlier receive waits. */
 static bool receive_at_once(struct msg_match *m, struct msg_rank *k, const struct msg_at *at)
 {
-	const struct msg_op *op = &k->op[at->sym];
+	const struct msg_op *op = msg_op_of(&k->ops, at->sym);
 	struct msg_channel *c;
 	uint32_t i;
 
@@ -411,7 +412,7 @@ static void slot_set(struct msg_match *m, struct msg_rank *k, int64_t slot, uint
 /* The source and tag of a wildcard receive have become known. */
 static void resolve(struct msg_match *m, struct msg_rank *k, uint32_t rank, uint32_t i, int64_t src, int64_t tag)
 {
-	const struct msg_op *op = &k->op[m->recv[i].made_by];
+	const struct msg_op *op = msg_op_of(&k->ops, m->recv[i].made_by);
 
 	leave_wild(m, k, i);
 	src = op->src == TRACE_ANY_SOURCE ? src : op->src;
@@ -423,11 +424,12 @@ static void resolve(struct msg_match *m, struct msg_rank *k, uint32_t rank, uint
 		join_channel(m, i);
 }
 
-static void finish_request(struct msg_match *m, uint32_t rank, const struct msg_op *op, uint32_t at_done,
+/* The n-th completed request. */
+static void finish_request(struct msg_match *m, uint32_t rank, const struct msg_slots *done, uint32_t n,
 			   const struct msg_at *at)
 {
 	struct msg_rank *k = &m->rank[rank];
-	struct msg_slot *s = slot_of(k, op->done[at_done]);
+	struct msg_slot *s = slot_of(k, done->slot[n]);
 	uint32_t i = s ? s->recv : MSG_NONE;
 
 	if (!s)
@@ -438,8 +440,8 @@ static void finish_request(struct msg_match *m, uint32_t rank, const struct msg_
 	if (i == MSG_NONE)
 		return;
 	if (m->recv[i].wild) {
-		int64_t src = op->asrc ? op->asrc[at_done] : TRACE_NULL;
-		int64_t tag = op->atag ? op->atag[at_done] : TRACE_NULL;
+		int64_t src = done->src ? done->src[n] : TRACE_NULL;
+		int64_t tag = done->tag ? done->tag[n] : TRACE_NULL;
 
 		resolve(m, k, rank, i, src, tag);
 		if (m->recv[i].lost && (m->recv[i].cancelled || src == TRACE_PROC_NULL)) {
@@ -462,7 +464,7 @@ static bool start_request(struct msg_match *m, uint32_t rank, int64_t slot, cons
 	if (!s)
 		return false;
 	if (s->kind == SLOT_SEND_INIT) {
-		*channel = k->op[s->sym].send;
+		*channel = msg_op_of(&k->ops, s->sym)->send;
 		return put_send(m, *channel, at, s->sym);
 	}
 	if (s->kind == SLOT_RECV_INIT) {
@@ -491,9 +493,11 @@ static void matched_receive(struct msg_match *m, struct msg_rank *k, const struc
 
 /* ---- events ---- */
 
-uint32_t msg_sends_of(const struct msg_op *op)
+uint32_t msg_sends_of(const struct msg_match *m, uint32_t rank, uint32_t sym)
 {
-	return op->action == MSG_START && op->done ? op->n_done : 1;
+	const struct msg_op *op = msg_op_of(&m->rank[rank].ops, sym);
+
+	return op->action == MSG_START && op->slots_at != MSG_NONE ? op->n_slots : 1;
 }
 
 static void on_slot(struct msg_match *m, struct msg_rank *k, const struct msg_op *op, const struct msg_at *at)
@@ -536,7 +540,8 @@ static void on_slot(struct msg_match *m, struct msg_rank *k, const struct msg_op
 void msg_event(struct msg_match *m, uint32_t rank, const struct msg_at *at, uint32_t *sent, uint32_t *n_sent)
 {
 	struct msg_rank *k = &m->rank[rank];
-	const struct msg_op *op = &k->op[at->sym];
+	const struct msg_op *op = msg_op_of(&k->ops, at->sym);
+	struct msg_slots slots;
 	uint32_t posted;
 
 	*n_sent = 0;
@@ -559,14 +564,16 @@ void msg_event(struct msg_match *m, uint32_t rank, const struct msg_at *at, uint
 		post_and_complete(m, k, at);
 		break;
 	case MSG_DONE:
-		for (uint32_t i = 0; i < op->n_done; i++)
-			finish_request(m, rank, op, i, at);
+		slots = msg_slots_of(&k->ops, at->sym);
+		for (uint32_t i = 0; i < slots.n; i++)
+			finish_request(m, rank, &slots, i, at);
 		break;
 	case MSG_START:
-		if (!op->done && start_request(m, rank, op->message, at, &sent[*n_sent]))
+		slots = msg_slots_of(&k->ops, at->sym);
+		if (!slots.slot && start_request(m, rank, op->message, at, &sent[*n_sent]))
 			++*n_sent;
-		for (uint32_t i = 0; op->done && i < op->n_done; i++)
-			if (start_request(m, rank, op->done[i], at, &sent[*n_sent]))
+		for (uint32_t i = 0; slots.slot && i < slots.n; i++)
+			if (start_request(m, rank, slots.slot[i], at, &sent[*n_sent]))
 				++*n_sent;
 		break;
 	default:

@@ -22,7 +22,7 @@ struct msg_slot {
 };
 
 struct msg_rank {
-	const struct msg_op *op;
+	struct msg_ops ops;
 	struct msg_slot *slot;
 	uint32_t n_slot;
 	uint64_t posted;           /* receives posted so far; gives their order */
@@ -49,10 +49,10 @@ struct msg_match {
 };
 
 /* Apply an event to the queues. The channels of messages that the event sends are written to sent[0..*n_sent).
- * The caller provides room for msg_sends_of(op) channels. */
+ * The caller provides room for msg_sends_of() channels. */
 void msg_event(struct msg_match *m, uint32_t rank, const struct msg_at *at, uint32_t *sent, uint32_t *n_sent);
 /* The largest number of messages that a call can send. */
-uint32_t msg_sends_of(const struct msg_op *op);
+uint32_t msg_sends_of(const struct msg_match *m, uint32_t rank, uint32_t sym);
 /* Report completed receives in order. Returns MSG_WAITS if the next receive waits for a send on *channel. */
 enum msg_wait msg_flush(struct msg_match *m, uint32_t rank, uint32_t *channel);
 /* Give up the receive that the reports wait for; it is counted as unmatched. */

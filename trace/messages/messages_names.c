@@ -154,12 +154,13 @@ uint32_t msg_channel_of(struct msg_names *n, uint32_t rank, uint32_t comm, int64
 
 /* ---- signatures ---- */
 
-/* The parameters of a call that matter for messages. */
+/* The parameters of a call that matter for messages. `at` and the like are places among the values. */
 struct fields {
-	int64_t comm, dst, src, asrc, tag[2], atag, count[2], type[2], newreq, req;
+	int64_t comm, dst, src, asrc, tag[2], atag, type[2], newreq, req;
+	uint32_t count_at[2];
 	int n_tag, n_count, n_type;
 	bool has_src, has_dst, has_newreq, has_req;
-	const int64_t *reqs, *done, *asrcs, *atags;
+	uint32_t reqs_at, done_at, asrcs_at, atags_at;
 	uint32_t n_reqs, n_done, n_asrcs, n_atags;
 };
 
@@ -168,9 +169,12 @@ static void read_fields(const struct trace_defs *d, uint32_t sym, struct fields 
 	struct sig_walk w;
 
 	*f = (struct fields){.comm = TRACE_NULL, .asrc = TRACE_NULL, .atag = TRACE_NULL, .newreq = TRACE_NULL,
-			     .req = TRACE_NULL};
+			     .req = TRACE_NULL, .reqs_at = MSG_NONE, .done_at = MSG_NONE, .asrcs_at = MSG_NONE,
+			     .atags_at = MSG_NONE};
 	sig_walk_begin(&w, d, sym);
 	while (sig_walk_next(&w)) {
+		uint32_t at = w.pos - w.n;
+
 		switch (w.kind) {
 		case TK_COMM: f->comm = *w.val; break;
 		case TK_DST: f->dst = *w.val; f->has_dst = true; break;
@@ -183,7 +187,7 @@ static void read_fields(const struct trace_defs *d, uint32_t sym, struct fields 
 			break;
 		case TK_COUNT:
 			if (f->n_count < 2)
-				f->count[f->n_count++] = *w.val;
+				f->count_at[f->n_count++] = at;
 			break;
 		case TK_TYPE:
 			if (f->n_type < 2)
@@ -191,28 +195,27 @@ static void read_fields(const struct trace_defs *d, uint32_t sym, struct fields 
 			break;
 		case TK_NEWREQ: f->newreq = *w.val; f->has_newreq = true; break;
 		case TK_REQ: f->req = *w.val; f->has_req = true; break;
-		case TK_REQS: f->reqs = w.val; f->n_reqs = w.n; break;
-		case TK_DONE: f->done = w.val; f->n_done = w.n; break;
-		case TK_ASRCS: f->asrcs = w.val; f->n_asrcs = w.n; break;
-		case TK_ATAGS: f->atags = w.val; f->n_atags = w.n; break;
+		case TK_REQS: f->reqs_at = at; f->n_reqs = w.n; break;
+		case TK_DONE: f->done_at = at; f->n_done = w.n; break;
+		case TK_ASRCS: f->asrcs_at = at; f->n_asrcs = w.n; break;
+		case TK_ATAGS: f->atags_at = at; f->n_atags = w.n; break;
 		default: break;
 		}
 	}
 }
 
-/* Bytes of the n-th count and datatype. Returns `unknown` if one of them is not recorded. */
-static uint64_t param_bytes(const struct trace_defs *d, const struct fields *f, int nth, uint64_t unknown)
+/* The n-th count and datatype. */
+static struct msg_amount amount_of(const struct trace_defs *d, const struct fields *f, int nth)
 {
 	if (nth >= f->n_count || nth >= f->n_type || f->type[nth] < 0 || f->type[nth] >= (int64_t)d->n_type)
-		return unknown;
-	return f->count[nth] > 0 && d->type[f->type[nth]].size > 0
-		       ? (uint64_t)f->count[nth] * (uint64_t)d->type[f->type[nth]].size : 0;
+		return (struct msg_amount){.at = MSG_NONE};
+	return (struct msg_amount){f->count_at[nth], (uint32_t)f->type[nth]};
 }
 
 static void decode_send(struct msg_names *n, uint32_t rank, const struct fields *f, struct msg_op *op, bool *failed)
 {
 	op->send = msg_channel_of(n, rank, op->comm, f->dst, f->tag[0], true, failed);
-	op->bytes = param_bytes(&trace_get_rank(n->t, rank)->defs, f, 0, 0);
+	op->sent = amount_of(&trace_get_rank(n->t, rank)->defs, f, 0);
 }
 
 /* known: the call itself records the source and tag of a wildcard. */
@@ -279,14 +282,16 @@ static uint8_t action_of(const struct trace_fn_info *fn, const struct fields *f)
 static void decode_signature(struct msg_names *n, uint32_t rank, uint32_t sym, struct msg_op *op, bool *failed)
 {
 	const struct trace_defs *d = &trace_get_rank(n->t, rank)->defs;
+	const struct trace_fn_info *fn = &trace_fn[d->sigs.sig[sym].fn];
 	struct fields f;
 
 	read_fields(d, sym, &f);
-	*op = (struct msg_op){.send = MSG_NONE, .recv = MSG_NONE, .slot = f.newreq, .message = f.req};
-	op->from = MSG_NONE;
-	op->comm = f.comm >= 0 ? (uint32_t)f.comm : MSG_NONE;
-	op->action = action_of(&trace_fn[d->sigs.sig[sym].fn], &f);
-	op->room = is_partitioned(&trace_fn[d->sigs.sig[sym].fn]) ? UINT64_MAX : param_bytes(d, &f, f.n_count > 1, UINT64_MAX);
+	*op = (struct msg_op){.action = action_of(fn, &f), .comm = f.comm >= 0 ? (uint32_t)f.comm : MSG_NONE,
+			      .send = MSG_NONE, .recv = MSG_NONE, .from = MSG_NONE, .slot = f.newreq, .message = f.req,
+			      .sent.at = MSG_NONE, .room.at = MSG_NONE, .slots_at = MSG_NONE, .sources_at = MSG_NONE,
+			      .tags_at = MSG_NONE};
+	if (!is_partitioned(fn))
+		op->room = amount_of(d, &f, f.n_count > 1);
 	switch (op->action) {
 	case MSG_SEND:
 	case MSG_SEND_INIT:
@@ -307,14 +312,14 @@ static void decode_signature(struct msg_names *n, uint32_t rank, uint32_t sym, s
 		decode_receive(n, rank, &f, f.tag[0], false, op, failed);
 		break;
 	case MSG_START:
-		op->done = f.reqs ? f.reqs : NULL;
-		op->n_done = f.n_reqs;
+		op->slots_at = f.reqs_at;
+		op->n_slots = f.n_reqs;
 		break;
 	case MSG_DONE:
-		op->done = f.done;
-		op->n_done = f.n_done;
-		op->asrc = f.n_asrcs == f.n_done ? f.asrcs : NULL;
-		op->atag = f.n_atags == f.n_done ? f.atags : NULL;
+		op->slots_at = f.done_at;
+		op->n_slots = f.n_done;
+		op->sources_at = f.n_asrcs == f.n_done ? f.asrcs_at : MSG_NONE;
+		op->tags_at = f.n_atags == f.n_done ? f.atags_at : MSG_NONE;
 		break;
 	case MSG_COLL:
 		op->action = MSG_NOTHING;
@@ -325,17 +330,74 @@ static void decode_signature(struct msg_names *n, uint32_t rank, uint32_t sym, s
 	}
 }
 
-struct msg_op *msg_decode_rank(struct msg_names *n, uint32_t rank)
+/* Returns the index of the effect, which is added if it is new; MSG_NONE if memory runs out. */
+static uint32_t op_find(struct msg_ops *ops, struct hash_table *known, const struct msg_op *op)
 {
-	const struct trace_defs *d = &trace_get_rank(n->t, rank)->defs;
-	struct msg_op *op = malloc((d->sigs.n + 1ull) * sizeof(*op));
+	uint64_t hash = XXH3_64bits(op, sizeof *op);
+	uint32_t at, i;
+
+	HASH_TABLE_FOR_EACH(known, hash, at, i)
+		if (memcmp(&ops->op[i], op, sizeof *op) == 0)
+			return i;
+	if (ARRAY_ROOM(ops->op, ops->cap, ops->n + 1) != 0 || hash_table_add(known, hash, ops->n) != 0)
+		return MSG_NONE;
+	ops->op[ops->n] = *op;
+	return ops->n++;
+}
+
+int msg_ops_build(struct msg_ops *ops, struct msg_names *n, uint32_t rank)
+{
+	struct hash_table known = {0};
 	bool failed = false;
 
-	for (uint32_t s = 0; op && s < d->sigs.n && !failed; s++)
-		decode_signature(n, rank, s, &op[s], &failed);
-	if (failed) {
-		free(op);
-		return NULL;
+	ops->d = &trace_get_rank(n->t, rank)->defs;
+	ops->of = malloc((ops->d->sigs.n + 1ull) * sizeof *ops->of);
+	for (uint32_t s = 0; ops->of && s < ops->d->sigs.n && !failed; s++) {
+		struct msg_op op;
+
+		decode_signature(n, rank, s, &op, &failed);
+		ops->of[s] = op_find(ops, &known, &op);
+		failed |= ops->of[s] == MSG_NONE;
 	}
-	return op;
+	hash_table_free(&known);
+	return ops->of && !failed ? 0 : -1;
+}
+
+void msg_ops_free(struct msg_ops *ops)
+{
+	free(ops->of);
+	free(ops->op);
+	*ops = (struct msg_ops){0};
+}
+
+static const int64_t *values_at(const struct msg_ops *ops, uint32_t sym, uint32_t at)
+{
+	return at == MSG_NONE ? NULL : sigtable_values(&ops->d->sigs, sym) + at;
+}
+
+static uint64_t amount_bytes(const struct msg_ops *ops, uint32_t sym, struct msg_amount a, uint64_t unknown)
+{
+	const int64_t *count = values_at(ops, sym, a.at);
+
+	if (!count)
+		return unknown;
+	return *count > 0 && ops->d->type[a.type].size > 0 ? (uint64_t)*count * (uint64_t)ops->d->type[a.type].size : 0;
+}
+
+uint64_t msg_bytes(const struct msg_ops *ops, uint32_t sym)
+{
+	return amount_bytes(ops, sym, msg_op_of(ops, sym)->sent, 0);
+}
+
+uint64_t msg_room(const struct msg_ops *ops, uint32_t sym)
+{
+	return amount_bytes(ops, sym, msg_op_of(ops, sym)->room, UINT64_MAX);
+}
+
+struct msg_slots msg_slots_of(const struct msg_ops *ops, uint32_t sym)
+{
+	const struct msg_op *op = msg_op_of(ops, sym);
+
+	return (struct msg_slots){values_at(ops, sym, op->slots_at), values_at(ops, sym, op->sources_at),
+				  values_at(ops, sym, op->tags_at), op->n_slots};
 }

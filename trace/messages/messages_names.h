@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The effect of each call on messages and requests. Each signature is decoded once. Communicators get numbers that
- * are the same on all ranks. A channel holds the messages of one communicator, sender, receiver and tag, in order.
+ * The effect of each call on messages and requests. Each signature is decoded once. Signatures share their effect
+ * if they differ only in amounts of data or in the slots that they complete. Communicators get numbers that are the
+ * same on all ranks. A channel holds the messages of one communicator, sender, receiver and tag, in order.
  */
 #ifndef PRECEDENT_TRACE_MESSAGES_NAMES_H
 #define PRECEDENT_TRACE_MESSAGES_NAMES_H
@@ -34,28 +35,48 @@ enum msg_action {
 	MSG_OTHER      /* a request of another kind takes a slot */
 };
 
-/* A decoded signature. A channel is MSG_NONE if no message is sent or received (MPI_PROC_NULL, another
- * MPI_COMM_WORLD). */
+/* An amount of data: a count, which is a value of the signature, and a datatype. */
+struct msg_amount {
+	uint32_t at;   /* place of the count among the values; MSG_NONE: no count and datatype are recorded */
+	uint32_t type; /* index in the rank's definitions */
+};
+
+/* The effect of signatures. A channel is MSG_NONE if no message is sent or received (MPI_PROC_NULL, another
+ * MPI_COMM_WORLD). Effects are compared as bytes, so there is no padding. */
 struct msg_op {
 	uint8_t action;
 	bool receives;        /* the call receives, or posts a receive */
 	bool wild;            /* source or tag of the receive become known when it completes */
 	bool lost;            /* as wild, but the trace does not record source and tag */
-	uint32_t comm;        /* index in the rank's definitions */
-	uint32_t send, recv;  /* channels */
-	uint64_t bytes;       /* bytes sent */
-	uint64_t room;        /* bytes that the receive allows; UINT64_MAX: not known */
-	/* parameters of the receive as recorded; src is a rank of the communicator */
-	int64_t src, tag;
-	uint32_t from;        /* src as world rank; MSG_NONE for MPI_ANY_SOURCE */
-	int64_t slot, message;
-	const int64_t *done, *asrc, *atag; /* MSG_DONE, MSG_START: slots, and source and tag of wildcards */
-	uint32_t n_done;
 	/* For MSG_COLL; src is the root, comm the communicator. */
 	uint8_t order;        /* enum coll_order */
 	bool gives, takes, is_root;
-	uint16_t fn;
+	uint32_t fn;
 	uint32_t place;       /* rank in the communicator */
+	uint32_t comm;        /* index in the rank's definitions */
+	uint32_t send, recv;  /* channels */
+	/* parameters of the receive as recorded; src is a rank of the communicator */
+	uint32_t from;        /* src as world rank; MSG_NONE for MPI_ANY_SOURCE */
+	int64_t src, tag;
+	int64_t slot, message;
+	struct msg_amount sent, room; /* room: that the receive allows */
+	/* MSG_DONE, MSG_START: places of the slots among the values, and of wildcards' sources and tags; or MSG_NONE */
+	uint32_t slots_at, sources_at, tags_at;
+	uint32_t n_slots;
+};
+
+/* The effects of a rank's signatures. */
+struct msg_ops {
+	const struct trace_defs *d;
+	uint32_t *of; /* [symbol]: index of its effect */
+	struct msg_op *op;
+	uint32_t n, cap;
+};
+
+/* The slots that a call starts or completes, and source and tag of wildcards. Each is NULL if it is not recorded. */
+struct msg_slots {
+	const int64_t *slot, *src, *tag;
+	uint32_t n;
 };
 
 /* Messages of one communicator, sender, receiver and tag, in order. */
@@ -83,7 +104,17 @@ void msg_names_free(struct msg_names *n);
  * there is none. If memory runs out, it returns MSG_NONE and sets *failed. */
 uint32_t msg_channel_of(struct msg_names *n, uint32_t rank, uint32_t comm, int64_t peer, int64_t tag, bool sends,
 			bool *failed);
-/* Decode all signatures of a rank. The caller frees the result. Returns NULL if memory runs out. */
-struct msg_op *msg_decode_rank(struct msg_names *n, uint32_t rank);
+/* Decode all signatures of a rank, which has none yet. Returns 0 on success, -1 if memory runs out. */
+int msg_ops_build(struct msg_ops *ops, struct msg_names *n, uint32_t rank);
+void msg_ops_free(struct msg_ops *ops);
+static inline const struct msg_op *msg_op_of(const struct msg_ops *ops, uint32_t sym)
+{
+	return &ops->op[ops->of[sym]];
+}
+/* Bytes that the call sends. 0: nothing, or not known. */
+uint64_t msg_bytes(const struct msg_ops *ops, uint32_t sym);
+/* Bytes that the receive of the call allows. UINT64_MAX: not known. */
+uint64_t msg_room(const struct msg_ops *ops, uint32_t sym);
+struct msg_slots msg_slots_of(const struct msg_ops *ops, uint32_t sym);
 
 #endif

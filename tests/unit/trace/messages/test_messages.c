@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/synthetic.h"
-#include "trace/messages/messages.h"
+#include "trace/messages/messages_names.h"
 
 #define MAX_LIST 4096
 #define MAX_REQ  8
@@ -536,6 +536,44 @@ static void test_stop(void **state)
 	syn_destroy(s);
 }
 
+/* Calls whose messages all have sizes of their own have few effects, and each keeps its size. */
+static void test_sizes_share_effects(void **state)
+{
+	enum { MESSAGES = 500 };
+	struct syn *s = syn_create(2);
+	struct msg_names names;
+	struct trace *t;
+
+	(void)state;
+	syn_begin(s);
+	for (int64_t n = 1; n <= MESSAGES; n++) {
+		syn_call(s, 0, "MPI_Send", 1, SYN(.dst = 1, .count = n));
+		syn_call(s, 1, "MPI_Recv", 2, SYN(.src = 0, .count = 2 * n, .type = 1));
+	}
+	syn_end(s);
+	t = syn_open(s);
+	assert_int_equal(msg_names_build(&names, t), 0);
+	for (uint32_t r = 0; r < 2; r++) {
+		const struct trace_rank *k = trace_get_rank(t, r);
+		struct msg_ops ops = {0};
+
+		assert_int_equal(msg_ops_build(&ops, &names, r), 0);
+		assert_in_range(k->defs.sigs.n, MESSAGES, MESSAGES + 2);
+		assert_in_range(ops.n, 1, 3); /* with the calls of the program's begin and end */
+		for (int64_t n = 1; n <= MESSAGES; n++) {
+			uint32_t sym = s->rank[r].sym[n];
+
+			assert_int_equal(msg_op_of(&ops, sym)->action, r == 0 ? MSG_SEND : MSG_RECV);
+			assert_int_equal(msg_bytes(&ops, sym), r == 0 ? 8 * n : 0);
+			assert_int_equal(msg_room(&ops, sym), 8 * n);
+		}
+		msg_ops_free(&ops);
+	}
+	msg_names_free(&names);
+	trace_close(t);
+	syn_destroy(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -543,6 +581,7 @@ int main(void)
 		cmocka_unit_test(test_persistent),       cmocka_unit_test(test_isendrecv),
 		cmocka_unit_test(test_intercommunicator),
 		cmocka_unit_test(test_contradictions),   cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_sizes_share_effects),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
