@@ -208,7 +208,7 @@ $(B)/libprecedent_model_load.a: $(call obj,model/api/load/load.c)
 # zstd, hidden, and their own copies of what they share with the rest: never with a sanitizer, which a preloaded library
 # cannot bring.
 TRACER_SHARED := common/buf.o common/clean.o common/errbuf.o $(patsubst %,trace/format/%.o,defs defs_journal device ends fold hist levels page \
-                   samples sigtable stop times words writer)
+                   samples sigs sigtable stop times words writer)
 # Wrappers have no canary: every call of a program goes through one, and they copy nothing into arrays on the stack.
 define TRACER_RULES
 TRACER_CC_$(1) := $(CC) $(BASE) -O2 -fno-omit-frame-pointer -I$(B)/tracer-$(1)/tracer \

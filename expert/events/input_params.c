@@ -104,7 +104,7 @@ static int64_t array_value(const struct sig_walk *w)
 
 static int64_t param_value(struct input *in, uint32_t rank, const struct sig_walk *w, int64_t comm, bool is_text)
 {
-	const struct trace_defs *d = w->d;
+	const struct trace_defs *d = &trace_get_rank(in->t, rank)->defs;
 	const struct input_rank *k = &in->rank[rank];
 	int64_t v = w->n ? w->val[0] : 0;
 

@@ -351,7 +351,7 @@ static int see_call(struct look *l, uint32_t sym, struct pattern_sum *sum, const
 {
 	uint32_t pattern = l->pattern_of[sym], n = pattern_values(&l->rank->defs, sym, &l->map, l->val);
 
-	if (!n && l->rank->defs.sigs.sig[sym].n) {
+	if (!n && trace_fn[l->rank->defs.sigs.sig[sym].fn].n_param) {
 		l->set->pattern[pattern].why = "has too many values";
 		return 0;
 	}

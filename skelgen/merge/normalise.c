@@ -167,8 +167,11 @@ static uint32_t longest_signature(const struct trace_defs *d)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < d->sigs.n; i++)
-		n = d->sigs.sig[i].n > n ? d->sigs.sig[i].n : n;
+	for (uint32_t i = 0; i < d->sigs.n; i++) {
+		uint32_t values = sig_values(d, i, NULL);
+
+		n = values > n ? values : n;
+	}
 	return n;
 }
 

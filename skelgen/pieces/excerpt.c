@@ -80,17 +80,17 @@ static int call_put(struct rank_excerpt *x, uint32_t sym, uint64_t gap, uint64_t
 static uint32_t rename_symbol(struct rank_excerpt *x, uint32_t sym)
 {
 	const struct trace_sig *s = &x->from->sigs.sig[sym];
+	uint32_t n;
 
-	if (!x->slots.same && s->n > 0) {
-		if (ARRAY_ROOM(x->value, x->cap_value, s->n) != 0)
-			return UINT32_MAX;
-		memcpy(x->value, sigtable_values(&x->from->sigs, sym), s->n * sizeof *x->value);
-		if (slot_names_put(&x->slots, x->from, sym, x->value))
-			return sigtable_intern(&x->sigs, s->fn, s->site, x->value, s->n);
-	}
-	if (x->renamed[sym] == UINT32_MAX)
-		x->renamed[sym] = sigtable_intern(&x->sigs, s->fn, s->site, sigtable_values(&x->from->sigs, sym), s->n);
-	return x->renamed[sym];
+	if (x->slots.same && x->renamed[sym] != UINT32_MAX)
+		return x->renamed[sym];
+	n = sig_values(x->from, sym, NULL);
+	if (ARRAY_ROOM(x->value, x->cap_value, n) != 0)
+		return UINT32_MAX;
+	sig_values(x->from, sym, x->value);
+	if (!x->slots.same && slot_names_put(&x->slots, x->from, sym, x->value))
+		return sigtable_intern(&x->sigs, s->fn, s->site, x->value, n);
+	return x->renamed[sym] = sigtable_intern(&x->sigs, s->fn, s->site, x->value, n);
 }
 
 static int border_put(struct rank_excerpt *x, uint32_t piece, uint64_t gap)

@@ -45,22 +45,20 @@ static bool same_slot(struct check *c, int64_t slot, int64_t name)
 
 static bool same_values(struct check *c, uint32_t sym)
 {
-	const int64_t *at = sigtable_values(&c->run->sigs, sym), *in = sigtable_values(&c->excerpt->sigs, c->sym);
-	uint32_t n = c->run->sigs.sig[sym].n, k = 0;
-	struct sig_walk w;
+	struct sig_walk at, in;
 
-	sig_walk_begin(&w, c->run, sym);
-	while (sig_walk_next(&w)) {
-		if (!slot_names_has(&w))
-			continue;
-		for (; at + k < w.val; k++)
-			if (at[k] != in[k])
-				return false;
-		for (; at + k < w.val + w.n; k++)
-			if (!(c->inside ? same_slot(c, at[k], in[k]) : at[k] == in[k]))
+	sig_walk_begin(&at, c->run, sym);
+	sig_walk_begin(&in, c->excerpt, c->sym);
+	while (sig_walk_next(&at) && sig_walk_next(&in)) {
+		bool slots = c->inside && slot_names_has(&at);
+
+		if (at.n != in.n)
+			return false;
+		for (uint32_t k = 0; k < at.n; k++)
+			if (!(slots ? same_slot(c, at.val[k], in.val[k]) : at.val[k] == in.val[k]))
 				return false;
 	}
-	return k == n || memcmp(at + k, in + k, (n - k) * sizeof *at) == 0;
+	return true;
 }
 
 /* Is the next call this one of the run? Then it is passed. */
@@ -68,7 +66,7 @@ static bool passed(struct check *c, uint32_t sym)
 {
 	const struct trace_sig *a = &c->run->sigs.sig[sym], *b = &c->excerpt->sigs.sig[c->sym];
 
-	if (!c->more || a->fn != b->fn || a->site != b->site || a->n != b->n || !same_values(c, sym))
+	if (!c->more || a->fn != b->fn || a->site != b->site || !same_values(c, sym))
 		return false;
 	step(c);
 	return true;
@@ -76,10 +74,8 @@ static bool passed(struct check *c, uint32_t sym)
 
 static bool border_is_next(const struct check *c, uint32_t number)
 {
-	const struct trace_sig *s = &c->excerpt->sigs.sig[c->sym];
-
-	return c->more && s->fn == FN_MPI_Pcontrol && s->n == 1 &&
-	       sigtable_values(&c->excerpt->sigs, c->sym)[0] == EXCERPT_LEVEL + (int64_t)number;
+	return c->more && c->excerpt->sigs.sig[c->sym].fn == FN_MPI_Pcontrol &&
+	       sig_scalar(c->excerpt, c->sym, TK_INT, TRACE_NULL) == EXCERPT_LEVEL + (int64_t)number;
 }
 
 static void border(struct check *c, uint32_t number)

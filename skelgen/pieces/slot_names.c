@@ -94,20 +94,19 @@ bool slot_names_has(const struct sig_walk *w)
 
 bool slot_names_put(const struct slot_names *s, const struct trace_defs *d, uint32_t sym, int64_t *value)
 {
-	const int64_t *begin = sigtable_values(&d->sigs, sym);
 	struct sig_walk w;
 	bool any = false;
 
 	sig_walk_begin(&w, d, sym);
-	while (sig_walk_next(&w))
-		for (uint32_t i = 0; i < w.n && slot_names_has(&w); i++) {
-			int64_t *v = &value[w.val - begin + i];
-
-			if (*v < 0 || *v >= s->n_slot)
-				continue;
-			*v = s->name[*v];
-			any = true;
-		}
+	while (sig_walk_next(&w)) {
+		value += trace_kind_is_array(w.kind);
+		for (uint32_t i = 0; i < w.n && slot_names_has(&w); i++)
+			if (value[i] >= 0 && value[i] < s->n_slot) {
+				value[i] = s->name[value[i]];
+				any = true;
+			}
+		value += w.n;
+	}
 	return any;
 }
 

@@ -108,12 +108,15 @@ bool play_one(struct play *p)
 bool play_is(enum play_program program, uint64_t i, const struct trace_defs *d, uint32_t symbol)
 {
 	const struct trace_sig *s = &d->sigs.sig[symbol];
-	int64_t v[MAX_VALUES];
+	int64_t v[MAX_VALUES], own[MAX_VALUES];
 	uintptr_t ra;
 	uint16_t fn;
 	uint32_t n = event(program, i, &fn, v, &ra);
 
-	return s->fn == fn && s->n == n && !memcmp(sigtable_values(&d->sigs, symbol), v, n * sizeof(*v));
+	if (s->fn != fn || sig_values(d, symbol, NULL) != n)
+		return false;
+	sig_values(d, symbol, own);
+	return !memcmp(own, v, n * sizeof(*v));
 }
 
 static int write_pages(struct trace_writer *w, struct errbuf *err)

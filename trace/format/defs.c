@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Encoding and decoding of a rank's definitions: one function per kind; decode_* mirrors encode_*. Functions are
- * stored by name, so a file stays readable if the order of rows in conf/trace.rules changes.
+ * Encoding and decoding of a rank's definitions: one function per kind; decode_* mirrors encode_*. Signatures: see
+ * sigs.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "common/clean.h"
 #include "trace/format/defs.h"
 #include "trace/format/defs_journal.h"
+#include "trace/format/sigs.h"
 #include "trace/format/event.h"
 #include "trace/functions.h"
 
@@ -21,11 +22,17 @@ static char *name_read(struct rdbuf *in)
 	return clean_line(rdbuf_str(in, MAX_NAME));
 }
 
+static void group_free(struct trace_group *g)
+{
+	if (!g->shared)
+		free(g->rank);
+}
+
 void trace_defs_free(struct trace_defs *d)
 {
 	for (uint32_t i = 0; i < d->n_comm; i++) {
-		free(d->comm[i].members.rank);
-		free(d->comm[i].remote.rank);
+		group_free(&d->comm[i].members);
+		group_free(&d->comm[i].remote);
 	}
 	for (uint32_t i = 0; i < d->n_type; i++) {
 		free(d->type[i].name);
@@ -55,7 +62,7 @@ void trace_defs_free(struct trace_defs *d)
 	free(d->counted);
 	free(d->proc.host);
 	free(d->proc.program);
-	free(d->proc.in_call.group.rank);
+	group_free(&d->proc.in_call.group);
 	sigtable_free(&d->sigs);
 	*d = (struct trace_defs){0};
 }
@@ -315,165 +322,6 @@ static int decode_sites(struct rdbuf *in, struct trace_defs *d)
 	return in->failed ? -1 : 0;
 }
 
-/* ---- signatures ---- */
-
-static void encode_sig(const struct trace_sig *s, const int64_t *val, uint32_t fn, struct buf *b)
-{
-	buf_put_uv(b, fn);
-	buf_put_uv(b, s->site);
-	buf_put_uv(b, s->n);
-	for (uint32_t k = 0; k < s->n; k++)
-		buf_put_sv(b, val[k]);
-}
-
-static void encode_sigs(const struct trace_defs *d, struct buf *b)
-{
-	uint32_t index[TRACE_FN_N], n = 0;
-
-	memset(index, 0xff, sizeof(index));
-	for (uint32_t i = 0; i < d->sigs.n; i++)
-		if (index[d->sigs.sig[i].fn] == UINT32_MAX)
-			index[d->sigs.sig[i].fn] = n++;
-	buf_put_uv(b, n);
-	for (uint32_t k = 0; k < n; k++)
-		for (uint32_t fn = 0; fn < TRACE_FN_N; fn++)
-			if (index[fn] == k)
-				buf_put_str(b, trace_fn[fn].name);
-	buf_put_uv(b, d->sigs.n);
-	for (uint32_t i = 0; i < d->sigs.n; i++)
-		encode_sig(&d->sigs.sig[i], sigtable_values(&d->sigs, i), index[d->sigs.sig[i].fn], b);
-}
-
-uint32_t trace_fn_by_name(const char *name)
-{
-	uint32_t fn = 0;
-
-	while (fn < TRACE_FN_N && strcmp(trace_fn[fn].name, name))
-		fn++;
-	return fn;
-}
-
-uint64_t trace_fn_hash(void)
-{
-	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */
-
-	for (uint32_t fn = 0; fn < TRACE_FN_N; fn++)
-		for (const char *c = trace_fn[fn].name; *c; c++)
-			h = (h ^ (uint8_t)*c) * 0x100000001b3ull;
-	return h;
-}
-
-static int decode_fn_names(struct rdbuf *in, uint32_t *fn, uint32_t *n, struct errbuf *err)
-{
-	uint64_t count = rdbuf_uv(in);
-
-	if (in->failed || count > TRACE_FN_N)
-		return err_set(err, "malformed list of functions");
-	for (*n = 0; *n < count; ++*n) {
-		char *name = name_read(in);
-		uint32_t k;
-
-		if (!name)
-			return err_set(err, "malformed list of functions");
-		k = trace_fn_by_name(name);
-		if (k == TRACE_FN_N) {
-			err_set(err, "function %.60s is not known to this version", name);
-			free(name);
-			return -1;
-		}
-		free(name);
-		fn[*n] = k;
-	}
-	return 0;
-}
-
-/* Does each value have the form that its kind demands, and refer to an existing definition? */
-static bool value_ok(const struct trace_defs *d, uint8_t kind, int64_t v)
-{
-	switch (kind) {
-	case TK_COMM:
-	case TK_NEWCOMM:
-		return v >= TRACE_NULL && v < (int64_t)d->n_comm;
-	case TK_TYPE:
-	case TK_NEWTYPE:
-	case TK_TYPES:
-		return v >= TRACE_NULL && v < (int64_t)d->n_type;
-	case TK_OP:
-		return v >= TRACE_NULL && v < (int64_t)d->n_op;
-	case TK_WIN:
-	case TK_NEWWIN:
-		return v >= TRACE_NULL && v < (int64_t)d->n_win;
-	case TK_FILE:
-	case TK_NEWFILE:
-		return v >= TRACE_NULL && v < (int64_t)d->n_file;
-	case TK_NEWREQ:
-	case TK_REQ:
-	case TK_REQS:
-	case TK_DONE:
-		return v >= TRACE_NULL && v < INT32_MAX;
-	default:
-		return true;
-	}
-}
-
-static bool values_ok(const struct trace_defs *d, const struct trace_fn_info *fn, const int64_t *val, uint32_t n)
-{
-	uint32_t pos = 0;
-
-	for (int i = 0; i < fn->n_param; i++) {
-		uint8_t kind = fn->param[i].kind;
-		uint64_t len = 1;
-
-		if (trace_kind_is_array(kind)) {
-			if (pos >= n || val[pos] < 0 || val[pos] > MAX_VALUES)
-				return false;
-			len = (uint64_t)val[pos++];
-		}
-		if (len > n - pos)
-			return false;
-		for (uint64_t k = 0; k < len; k++)
-			if (!value_ok(d, kind, val[pos + k]))
-				return false;
-		pos += (uint32_t)len;
-	}
-	return pos == n;
-}
-
-static int decode_sigs(struct rdbuf *in, struct trace_defs *d, struct errbuf *err)
-{
-	uint32_t fn[TRACE_FN_N], n_fn = 0;
-	uint64_t n;
-	int64_t *val = NULL;
-	int rv = -1;
-
-	if (decode_fn_names(in, fn, &n_fn, err) < 0)
-		return -1;
-	n = rdbuf_uv(in);
-	err_set(err, "malformed signatures");
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t f = rdbuf_uv(in), site = rdbuf_uv(in), len = rdbuf_uv(in);
-		int64_t *p;
-
-		if (in->failed || f >= n_fn || site >= d->n_site || len > rdbuf_left(in))
-			goto out;
-		p = realloc(val, (len + 1) * sizeof(*val));
-		if (!p)
-			goto out;
-		val = p;
-		for (uint64_t k = 0; k < len; k++)
-			val[k] = rdbuf_sv(in);
-		if (in->failed || !values_ok(d, &trace_fn[fn[f]], val, (uint32_t)len))
-			goto out;
-		if (sigtable_intern(&d->sigs, (uint16_t)fn[f], (uint32_t)site, val, (uint32_t)len) != i)
-			goto out;
-	}
-	rv = in->failed ? -1 : 0;
-	sigtable_settle(&d->sigs);
-out:
-	free(val);
-	return rv;
-}
-
 /* ---- the process ---- */
 
 static void put_double(struct buf *b, double v)
@@ -721,7 +569,7 @@ void trace_defs_encode_one(const struct trace_defs *d, enum trace_def_kind kind,
 	case TDEF_FILE: encode_file(&d->file[i], b); break;
 	case TDEF_MODULE: encode_module(&d->module[i], b); break;
 	case TDEF_SITE: encode_site(&d->site[i], b); break;
-	case TDEF_SIG: encode_sig(&d->sigs.sig[i], sigtable_values(&d->sigs, i), fn, b); break;
+	case TDEF_SIG: sigs_encode_one(d, i, fn, b); break;
 	default: break;
 	}
 }
@@ -735,7 +583,7 @@ void trace_defs_encode(const struct trace_defs *d, struct buf *out)
 		for (uint32_t i = 0; i < n; i++)
 			trace_defs_encode_one(d, kind, i, 0, out);
 	}
-	encode_sigs(d, out);
+	sigs_encode(d, out);
 	trace_defs_encode_proc(d, out);
 }
 
@@ -752,7 +600,7 @@ int trace_defs_decode(struct rdbuf *in, uint32_t n_ranks, struct trace_defs *out
 		err_set(err, "malformed windows or files");
 	else if (decode_sites(in, out) < 0)
 		err_set(err, "malformed call sites");
-	else if (decode_sigs(in, out, err) < 0)
+	else if (sigs_decode(in, out, err) < 0)
 		;
 	else if (decode_proc(in, n_ranks, out) < 0)
 		err_set(err, "malformed process facts");
@@ -760,42 +608,4 @@ int trace_defs_decode(struct rdbuf *in, uint32_t n_ranks, struct trace_defs *out
 		return 0;
 	trace_defs_free(out);
 	return -1;
-}
-
-/* ---- walking a signature ---- */
-
-void sig_walk_begin(struct sig_walk *w, const struct trace_defs *d, uint32_t sym)
-{
-	*w = (struct sig_walk){.d = d, .sym = sym};
-}
-
-int sig_walk_next(struct sig_walk *w)
-{
-	const struct trace_sig *s = &w->d->sigs.sig[w->sym];
-	const struct trace_fn_info *fn = &trace_fn[s->fn];
-
-	if (w->i >= fn->n_param)
-		return 0;
-	w->kind = fn->param[w->i].kind;
-	w->name = fn->param[w->i].name;
-	w->i++;
-	w->val = w->d->sigs.pool + s->off + w->pos;
-	w->n = 1;
-	if (trace_kind_is_array(w->kind)) {
-		w->n = (uint32_t)w->val[0];
-		w->val++;
-		w->pos++;
-	}
-	w->pos += w->n;
-	return 1;
-}
-
-int64_t sig_scalar(const struct trace_defs *d, uint32_t sym, uint8_t kind, int64_t missing)
-{
-	struct sig_walk w;
-
-	for (sig_walk_begin(&w, d, sym); sig_walk_next(&w);)
-		if (w.kind == kind)
-			return w.val[0];
-	return missing;
 }

@@ -18,6 +18,7 @@
 struct trace_group {
 	uint32_t n;
 	uint32_t *rank; /* world ranks */
+	bool shared;    /* the reader of the trace holds the list for all its ranks */
 };
 
 enum trace_comm_kind { TCOMM_INTRA, TCOMM_INTER };
@@ -190,9 +191,9 @@ int trace_defs_decode(struct rdbuf *in, uint32_t n_ranks, struct trace_defs *out
 
 /* Iterator over the parameters of a signature. sig_walk_next returns false at the end. */
 struct sig_walk {
-	const struct trace_defs *d;
-	uint32_t sym, i;
-	uint32_t pos;
+	const struct trace_fn_info *fn;
+	uint32_t i;
+	const int64_t *amount, *rest; /* the next ones */
 	/* the current parameter: */
 	uint8_t kind;
 	const char *name;
@@ -201,6 +202,8 @@ struct sig_walk {
 };
 void sig_walk_begin(struct sig_walk *w, const struct trace_defs *d, uint32_t sym);
 int sig_walk_next(struct sig_walk *w);
+/* Copy all values, arrays behind their lengths, to out unless it is NULL. Returns their number. */
+uint32_t sig_values(const struct trace_defs *d, uint32_t sym, int64_t *out);
 /* Value of the first scalar parameter of this kind, or `missing`. */
 int64_t sig_scalar(const struct trace_defs *d, uint32_t sym, uint8_t kind, int64_t missing);
 

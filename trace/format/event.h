@@ -69,6 +69,12 @@ static inline int trace_kind_is_array(enum trace_kind k)
 	return k >= TK_COUNTS;
 }
 
+/* May the parameter differ in each call of a program, as message sizes do? */
+static inline int trace_kind_is_amount(enum trace_kind k)
+{
+	return k == TK_COUNT || k == TK_DISP;
+}
+
 /* Classes of calls, for time by state, timelines and skeletons. */
 enum trace_class {
 	TC_SEND,       /* blocking send, also the send half of sendrecv */

@@ -14,6 +14,8 @@ void sigtable_free(struct sigtable *t)
 {
 	free(t->sig);
 	free(t->pool);
+	free(t->row);
+	free(t->rest);
 	hash_table_free(&t->known);
 	*t = (struct sigtable){0};
 }
@@ -29,7 +31,7 @@ uint32_t sigtable_intern(struct sigtable *t, uint16_t fn, uint32_t site, const i
 		if (g->fn == fn && g->site == site && g->n == n && (!n || !memcmp(t->pool + g->off, val, n * sizeof(*val))))
 			return s;
 	}
-	if (t->known.n < t->n || n > UINT32_MAX - t->n_pool)
+	if (t->rest || n > UINT32_MAX - t->n_pool)
 		return UINT32_MAX;
 	if (ARRAY_ROOM(t->sig, t->cap, t->n + 1) != 0 || ARRAY_ROOM(t->pool, t->cap_pool, t->n_pool + n) != 0 ||
 	    hash_table_add(&t->known, h, t->n) != 0)
@@ -53,4 +55,8 @@ void sigtable_settle(struct sigtable *t)
 	hash_table_free(&t->known);
 	t->sig = shrunk(t->sig, t->n * sizeof(*t->sig));
 	t->pool = shrunk(t->pool, t->n_pool * sizeof(*t->pool));
+	free(t->row);
+	t->row = NULL;
+	t->n_row = t->cap_row = 0;
+	t->rest = shrunk(t->rest, t->n_rest * sizeof(*t->rest));
 }

@@ -17,7 +17,7 @@
 enum slot_kind { SLOT_FREE, SLOT_RECV, SLOT_MESSAGE, SLOT_SEND_INIT, SLOT_RECV_INIT };
 
 struct msg_send {
-	uint64_t event, ns;
+	uint64_t event, ns, bytes;
 	uint32_t sym, made_by; /* made_by: the signature with count, datatype and communicator */
 	uint32_t next;
 	bool timed;
@@ -86,7 +86,8 @@ void msg_match_free(struct msg_match *m)
 
 /* ---- sends ---- */
 
-static bool put_send(struct msg_match *m, uint32_t channel, const struct msg_at *at, uint32_t made_by)
+static bool put_send(struct msg_match *m, const struct msg_ops *ops, uint32_t channel, const struct msg_at *at,
+		     uint32_t made_by)
 {
 	struct msg_channel *c;
 	const struct msg_rank *to;
@@ -104,7 +105,7 @@ static bool put_send(struct msg_match *m, uint32_t channel, const struct msg_at 
 	if (i == MSG_NONE)
 		return false;
 	m->send[i] = (struct msg_send){.event = at->event, .ns = at->enter_ns, .sym = at->sym, .made_by = made_by,
-				       .next = MSG_NONE, .timed = at->timed};
+				       .bytes = msg_bytes(ops, made_by), .next = MSG_NONE, .timed = at->timed};
 	if (c->s_head == MSG_NONE)
 		c->s_head = i;
 	else
@@ -215,12 +216,12 @@ static void report_message(struct msg_match *m, uint32_t i)
 {
 	const struct msg_recv *r = &m->recv[i];
 	const struct msg_channel *c = &m->names.channel[r->channel];
-	const struct msg_ops *sender = &m->rank[c->src].ops;
 	const struct trace_message msg = {
 		.src = c->src, .dst = c->dst, .send_event = r->from.event, .recv_event = r->recv_event,
 		.post_event = r->post_event, .send_ns = r->from.ns, .recv_ns = r->recv_ns,
-		.recv_enter_ns = r->recv_enter_ns, .bytes = msg_bytes(sender, r->from.made_by), .tag = c->tag,
-		.comm = msg_op_of(sender, r->from.made_by)->comm, .send_sym = r->from.sym, .recv_sym = r->post_sym,
+		.recv_enter_ns = r->recv_enter_ns, .bytes = r->from.bytes, .tag = c->tag,
+		.comm = msg_op_of(&m->rank[c->src].ops, r->from.made_by)->comm, .send_sym = r->from.sym,
+		.recv_sym = r->post_sym,
 		.room = msg_room(&m->rank[c->dst].ops, r->room_sym), .room_sym = r->room_sym, .channel = r->channel,
 		.timed = r->from.timed && r->timed};
 
@@ -465,7 +466,7 @@ static bool start_request(struct msg_match *m, uint32_t rank, int64_t slot, cons
 		return false;
 	if (s->kind == SLOT_SEND_INIT) {
 		*channel = msg_op_of(&k->ops, s->sym)->send;
-		return put_send(m, *channel, at, s->sym);
+		return put_send(m, &k->ops, *channel, at, s->sym);
 	}
 	if (s->kind == SLOT_RECV_INIT) {
 		if (s->recv != MSG_NONE)
@@ -551,7 +552,7 @@ void msg_event(struct msg_match *m, uint32_t rank, const struct msg_at *at, uint
 		break;
 	case MSG_SEND:
 	case MSG_SENDRECV:
-		if (put_send(m, op->send, at, at->sym))
+		if (put_send(m, &k->ops, op->send, at, at->sym))
 			sent[(*n_sent)++] = op->send;
 		if (op->action == MSG_SENDRECV) {
 			post_and_complete(m, k, at);

@@ -166,6 +166,7 @@ struct fields {
 
 static void read_fields(const struct trace_defs *d, uint32_t sym, struct fields *f)
 {
+	const int64_t *amounts = sigtable_amounts(&d->sigs, sym), *values = sigtable_rest(&d->sigs, sym);
 	struct sig_walk w;
 
 	*f = (struct fields){.comm = TRACE_NULL, .asrc = TRACE_NULL, .atag = TRACE_NULL, .newreq = TRACE_NULL,
@@ -173,8 +174,6 @@ static void read_fields(const struct trace_defs *d, uint32_t sym, struct fields 
 			     .atags_at = MSG_NONE};
 	sig_walk_begin(&w, d, sym);
 	while (sig_walk_next(&w)) {
-		uint32_t at = w.pos - w.n;
-
 		switch (w.kind) {
 		case TK_COMM: f->comm = *w.val; break;
 		case TK_DST: f->dst = *w.val; f->has_dst = true; break;
@@ -187,7 +186,7 @@ static void read_fields(const struct trace_defs *d, uint32_t sym, struct fields 
 			break;
 		case TK_COUNT:
 			if (f->n_count < 2)
-				f->count_at[f->n_count++] = at;
+				f->count_at[f->n_count++] = (uint32_t)(w.val - amounts);
 			break;
 		case TK_TYPE:
 			if (f->n_type < 2)
@@ -195,10 +194,10 @@ static void read_fields(const struct trace_defs *d, uint32_t sym, struct fields 
 			break;
 		case TK_NEWREQ: f->newreq = *w.val; f->has_newreq = true; break;
 		case TK_REQ: f->req = *w.val; f->has_req = true; break;
-		case TK_REQS: f->reqs_at = at; f->n_reqs = w.n; break;
-		case TK_DONE: f->done_at = at; f->n_done = w.n; break;
-		case TK_ASRCS: f->asrcs_at = at; f->n_asrcs = w.n; break;
-		case TK_ATAGS: f->atags_at = at; f->n_atags = w.n; break;
+		case TK_REQS: f->reqs_at = (uint32_t)(w.val - values); f->n_reqs = w.n; break;
+		case TK_DONE: f->done_at = (uint32_t)(w.val - values); f->n_done = w.n; break;
+		case TK_ASRCS: f->asrcs_at = (uint32_t)(w.val - values); f->n_asrcs = w.n; break;
+		case TK_ATAGS: f->atags_at = (uint32_t)(w.val - values); f->n_atags = w.n; break;
 		default: break;
 		}
 	}
@@ -370,18 +369,15 @@ void msg_ops_free(struct msg_ops *ops)
 	*ops = (struct msg_ops){0};
 }
 
-static const int64_t *values_at(const struct msg_ops *ops, uint32_t sym, uint32_t at)
-{
-	return at == MSG_NONE ? NULL : sigtable_values(&ops->d->sigs, sym) + at;
-}
-
 static uint64_t amount_bytes(const struct msg_ops *ops, uint32_t sym, struct msg_amount a, uint64_t unknown)
 {
-	const int64_t *count = values_at(ops, sym, a.at);
+	int64_t count, size;
 
-	if (!count)
+	if (a.at == MSG_NONE)
 		return unknown;
-	return *count > 0 && ops->d->type[a.type].size > 0 ? (uint64_t)*count * (uint64_t)ops->d->type[a.type].size : 0;
+	count = sigtable_amounts(&ops->d->sigs, sym)[a.at];
+	size = ops->d->type[a.type].size;
+	return count > 0 && size > 0 ? (uint64_t)count * (uint64_t)size : 0;
 }
 
 uint64_t msg_bytes(const struct msg_ops *ops, uint32_t sym)
@@ -398,6 +394,9 @@ struct msg_slots msg_slots_of(const struct msg_ops *ops, uint32_t sym)
 {
 	const struct msg_op *op = msg_op_of(ops, sym);
 
-	return (struct msg_slots){values_at(ops, sym, op->slots_at), values_at(ops, sym, op->sources_at),
-				  values_at(ops, sym, op->tags_at), op->n_slots};
+	const int64_t *v = sigtable_rest(&ops->d->sigs, sym);
+
+	return (struct msg_slots){op->slots_at == MSG_NONE ? NULL : v + op->slots_at,
+				  op->sources_at == MSG_NONE ? NULL : v + op->sources_at,
+				  op->tags_at == MSG_NONE ? NULL : v + op->tags_at, op->n_slots};
 }

@@ -35,9 +35,9 @@ enum msg_action {
 	MSG_OTHER      /* a request of another kind takes a slot */
 };
 
-/* An amount of data: a count, which is a value of the signature, and a datatype. */
+/* An amount of data: a count of the signature, and a datatype. */
 struct msg_amount {
-	uint32_t at;   /* place of the count among the values; MSG_NONE: no count and datatype are recorded */
+	uint32_t at;   /* place of the count among the amounts; MSG_NONE: no count and datatype are recorded */
 	uint32_t type; /* index in the rank's definitions */
 };
 
@@ -60,7 +60,7 @@ struct msg_op {
 	int64_t src, tag;
 	int64_t slot, message;
 	struct msg_amount sent, room; /* room: that the receive allows */
-	/* MSG_DONE, MSG_START: places of the slots among the values, and of wildcards' sources and tags; or MSG_NONE */
+	/* MSG_DONE, MSG_START: places of the slots, and of wildcards' sources and tags, among the values; or MSG_NONE */
 	uint32_t slots_at, sources_at, tags_at;
 	uint32_t n_slots;
 };
