@@ -8,31 +8,26 @@
 int trace_hist_read(const struct trace *t, uint32_t rank, struct hist_table *out, struct errbuf *err)
 {
 	const struct trace_rank *k = trace_get_rank(t, rank);
+	struct rdbuf in = {0};
+	uint32_t len;
+	uint8_t *raw;
+	int rv;
 
 	hist_table_init(out, TRACE_FN_N);
 	if (!k || !k->present)
 		return err_set(err, "rank %u is not in the trace", rank);
 	if (!k->defs.proc.dropped_events)
 		return 0;
-	for (uint32_t i = 0; i < trace_n_pages(t); i++) {
-		const struct trace_page *p = trace_page_at(t, i);
-		struct rdbuf in = {0};
-		uint32_t len;
-		uint8_t *raw;
-		int rv;
-
-		if (p->type != TPAGE_HIST || p->rank != rank)
-			continue;
-		raw = trace_page_read(t, i, &len, err);
-		if (!raw)
-			return -1;
-		in.data = raw;
-		in.len = len;
-		rv = hist_table_decode(&in, &k->defs.sigs, TRACE_FN_N, out, err);
-		free(raw);
-		return rv;
-	}
-	return err_set(err, "rank %u: its histograms are missing", rank);
+	if (!k->hist_page)
+		return err_set(err, "rank %u: its histograms are missing", rank);
+	raw = trace_page_read(t, k->hist_page - 1, &len, err);
+	if (!raw)
+		return -1;
+	in.data = raw;
+	in.len = len;
+	rv = hist_table_decode(&in, &k->defs.sigs, TRACE_FN_N, out, err);
+	free(raw);
+	return rv;
 }
 
 bool trace_hist_means(const struct trace *t, uint32_t rank, const struct hist_table *h, uint32_t symbol, double *gap_ns,

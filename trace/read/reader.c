@@ -212,6 +212,10 @@ static int load_defs(struct trace *t, const uint8_t *raw, uint32_t len, uint32_t
 		return err_set(err, "the rank has a second page of this type");
 	if (trace_defs_decode(&r, t->n_ranks, &k->defs, err) < 0)
 		return -1;
+	for (uint32_t i = 0; i < k->defs.n_comm; i++) {
+		shared_groups_take(&t->groups, &k->defs.comm[i].members);
+		shared_groups_take(&t->groups, &k->defs.comm[i].remote);
+	}
 	return 0;
 }
 
@@ -287,6 +291,21 @@ static double program_ticks(const struct trace_proc *p, uint64_t events)
 		all = known;
 	all -= p->overhead_ticks * (double)events;
 	return all > 0 ? all : 0;
+}
+
+/* The first page of each kind counts. */
+static void find_rank_pages(struct trace *t)
+{
+	for (uint32_t i = t->n_page; i > 0; i--) {
+		const struct trace_page *p = &t->page[i - 1];
+
+		if (p->rank >= t->n_ranks)
+			continue;
+		if (p->type == TPAGE_SAMPLES)
+			t->rank[p->rank].samples_page = i;
+		else if (p->type == TPAGE_HIST)
+			t->rank[p->rank].hist_page = i;
+	}
 }
 
 static void settle_ranks(struct trace *t)
@@ -405,6 +424,7 @@ struct trace *trace_open(const char *path, struct errbuf *err)
 		goto fail;
 	load_pages(t, TPAGE_DEFS);
 	load_pages(t, TPAGE_STRUCT);
+	find_rank_pages(t);
 	settle_ranks(t);
 	for (uint32_t r = 0; r < t->n_ranks; r++)
 		present += t->rank[r].present;
@@ -426,6 +446,7 @@ void trace_close(struct trace *t)
 		trace_defs_free(&t->rank[r].defs);
 		folded_free(&t->rank[r].events);
 	}
+	shared_groups_free(&t->groups);
 	for (uint32_t i = 0; i < t->n_damage; i++)
 		free(t->damage[i]);
 	if (t->map)

@@ -20,6 +20,8 @@ struct trace_rank {
 	bool present;
 	struct trace_defs defs;
 	struct folded events;
+	/* Numbers of its pages of samples and of histograms, plus 1; 0: none. */
+	uint32_t samples_page, hist_page;
 	double wall_ns; /* from the return of MPI_Init to the entry of MPI_Finalize, without the recorder's cost */
 };
 

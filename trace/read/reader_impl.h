@@ -4,6 +4,7 @@
 #define PRECEDENT_TRACE_READER_IMPL_H
 
 #include "trace/read/reader.h"
+#include "trace/read/shared_groups.h"
 
 #define TRACE_MAX_DAMAGE 64
 #define TRACE_MAX_JOB_KEYS 256
@@ -20,6 +21,7 @@ struct trace {
 	uint32_t *times;       /* page numbers of pages of times, ordered by rank and first event */
 	uint32_t *times_begin; /* start of each rank in `times`; n_ranks + 1 entries */
 	struct trace_rank *rank;
+	struct shared_groups groups;
 	char *job; /* text of the job page: key\0value\0 ... */
 	char *key[TRACE_MAX_JOB_KEYS], *value[TRACE_MAX_JOB_KEYS];
 	uint32_t n_key;

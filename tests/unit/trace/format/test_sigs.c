@@ -119,11 +119,45 @@ static void test_amounts_alone(void **state)
 	syn_destroy(s);
 }
 
+/* Ranks that list the same ranks share the list; small lists are their own. */
+static void test_groups_are_shared(void **state)
+{
+	static const uint32_t half[20] = {39, 37, 35, 33, 31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1};
+	struct syn *s = syn_create(40);
+	const struct trace_defs *first;
+	struct trace *t;
+
+	(void)state;
+	for (uint32_t r = 1; r < 40; r += 2)
+		syn_comm(s, r, half, 20);
+	syn_begin(s);
+	syn_end(s);
+	t = syn_open(s);
+	first = &trace_get_rank(t, 1)->defs;
+	for (uint32_t r = 0; r < 40; r++) {
+		const struct trace_defs *d = &trace_get_rank(t, r)->defs;
+
+		assert_int_equal(d->comm[0].members.n, 40);
+		assert_ptr_equal(d->comm[0].members.rank, first->comm[0].members.rank);
+		for (uint32_t i = 0; i < 40; i++)
+			assert_int_equal(d->comm[0].members.rank[i], i);
+		assert_int_equal(d->comm[1].members.rank[0], r);
+		assert_int_equal(d->n_comm, 2 + r % 2);
+		if (r % 2 == 0)
+			continue;
+		assert_ptr_equal(d->comm[2].members.rank, first->comm[2].members.rank);
+		assert_memory_equal(d->comm[2].members.rank, half, sizeof half);
+	}
+	trace_close(t);
+	syn_destroy(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_functions),
 		cmocka_unit_test(test_amounts_alone),
+		cmocka_unit_test(test_groups_are_shared),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
