@@ -25,7 +25,7 @@ struct rank_excerpt {
 	struct sigtable sigs;
 	uint32_t *renamed;     /* by symbol of the trace: the excerpt's if slots keep their names, or UINT32_MAX */
 	struct slot_names slots;
-	int64_t *value;        /* of a call whose slots have other names */
+	int64_t *value;        /* of a call */
 	uint32_t cap_value;
 	uint32_t rank, n_piece;
 	uint64_t n, tick;      /* calls, and end of the last one */
@@ -90,7 +90,9 @@ static uint32_t rename_symbol(struct rank_excerpt *x, uint32_t sym)
 	sig_values(x->from, sym, x->value);
 	if (!x->slots.same && slot_names_put(&x->slots, x->from, sym, x->value))
 		return sigtable_intern(&x->sigs, s->fn, s->site, x->value, n);
-	return x->renamed[sym] = sigtable_intern(&x->sigs, s->fn, s->site, x->value, n);
+	if (x->renamed[sym] == UINT32_MAX)
+		x->renamed[sym] = sigtable_intern(&x->sigs, s->fn, s->site, x->value, n);
+	return x->renamed[sym];
 }
 
 static int border_put(struct rank_excerpt *x, uint32_t piece, uint64_t gap)

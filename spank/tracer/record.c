@@ -392,7 +392,7 @@ static inline bool is_call(uint32_t sym, const struct rec_call *c, uint16_t fn, 
 {
 	const struct trace_sig *g = &rec.sigs.sig[sym];
 
-	return sym < rec.sigs.n && g->fn == fn && g->site == c->site && g->n == n &&
+	return sym < rec.sigs.n && g->fn == fn && g->site == c->site && g->n_interned == n &&
 	       same_values(&rec.sigs.pool[g->off], c->self->v, n);
 }
 

@@ -18,7 +18,7 @@
 struct trace_group {
 	uint32_t n;
 	uint32_t *rank; /* world ranks */
-	bool shared;    /* the reader of the trace holds the list for all its ranks */
+	bool shared;    /* shared_groups of the trace's reader owns the list */
 };
 
 enum trace_comm_kind { TCOMM_INTRA, TCOMM_INTER };
@@ -193,7 +193,7 @@ int trace_defs_decode(struct rdbuf *in, uint32_t n_ranks, struct trace_defs *out
 struct sig_walk {
 	const struct trace_fn_info *fn;
 	uint32_t i;
-	const int64_t *amount, *rest; /* the next ones */
+	const int64_t *amount, *row; /* the next values */
 	/* the current parameter: */
 	uint8_t kind;
 	const char *name;

@@ -69,7 +69,7 @@ static inline int trace_kind_is_array(enum trace_kind k)
 	return k >= TK_COUNTS;
 }
 
-/* May the parameter differ in each call of a program, as message sizes do? */
+/* Scalars that often differ in each call of a program. Decoded signatures do not share them: see sigtable.h. */
 static inline int trace_kind_is_amount(enum trace_kind k)
 {
 	return k == TK_COUNT || k == TK_DISP;

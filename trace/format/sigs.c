@@ -64,18 +64,17 @@ static int decode_fn_names(struct rdbuf *in, uint32_t *fn, uint32_t *n, struct e
 void sigs_encode_one(const struct trace_defs *d, uint32_t sym, uint32_t fn, struct buf *b)
 {
 	const struct trace_sig *s = &d->sigs.sig[sym];
-	struct sig_walk w;
+	const int64_t *val = sigtable_amounts(&d->sigs, sym);
 
+	if (d->sigs.rows) {
+		b->failed = true;
+		return;
+	}
 	buf_put_uv(b, fn);
 	buf_put_uv(b, s->site);
-	buf_put_uv(b, sig_values(d, sym, NULL));
-	sig_walk_begin(&w, d, sym);
-	while (sig_walk_next(&w)) {
-		if (trace_kind_is_array(w.kind))
-			buf_put_sv(b, w.n);
-		for (uint32_t k = 0; k < w.n; k++)
-			buf_put_sv(b, w.val[k]);
-	}
+	buf_put_uv(b, s->n_interned);
+	for (uint32_t k = 0; k < s->n_interned; k++)
+		buf_put_sv(b, val[k]);
 }
 
 void sigs_encode(const struct trace_defs *d, struct buf *b)
@@ -150,33 +149,63 @@ static bool values_ok(const struct trace_defs *d, const struct trace_fn_info *fn
 	return pos == n;
 }
 
-/* Where the row of these values begins in `rest`; it is added if it is new. Returns UINT32_MAX if memory runs out. */
-static uint32_t row_find(struct sigtable *t, const int64_t *val, uint32_t n)
+/* A table that is being decoded. */
+struct decoding {
+	struct sigtable *t;
+	struct hash_table signatures, rows; /* that are known */
+	struct row {
+		uint32_t off, n; /* values in t->rows */
+	} *row;
+	uint32_t n_row, cap_row;
+};
+
+/* Where the row of these values begins; it is added if it is new. Returns UINT32_MAX if memory runs out. */
+static uint32_t row_find(struct decoding *g, const int64_t *val, uint32_t n)
 {
 	uint64_t hash = XXH3_64bits(val, n * sizeof *val);
+	struct sigtable *t = g->t;
 	uint32_t at, i;
 
-	HASH_TABLE_FOR_EACH(&t->known, hash, at, i)
-		if (t->row[i].n == n && (n == 0 || memcmp(t->rest + t->row[i].off, val, n * sizeof *val) == 0))
-			return t->row[i].off;
-	if (n > UINT32_MAX - t->n_rest || ARRAY_ROOM(t->row, t->cap_row, t->n_row + 1) != 0 ||
-	    ARRAY_ROOM(t->rest, t->cap_rest, t->n_rest + n + 1) != 0 || hash_table_add(&t->known, hash, t->n_row) != 0)
+	HASH_TABLE_FOR_EACH(&g->rows, hash, at, i)
+		if (g->row[i].n == n && (n == 0 || memcmp(t->rows + g->row[i].off, val, n * sizeof *val) == 0))
+			return g->row[i].off;
+	/* one value more: also a table without values has rows */
+	if (ARRAY_ROOM(t->rows, t->cap_rows, t->n_rows + n + 1) != 0 ||
+	    ARRAY_ROOM(g->row, g->cap_row, g->n_row + 1) != 0 || hash_table_add(&g->rows, hash, g->n_row) != 0)
 		return UINT32_MAX;
-	t->row[t->n_row++] = (struct sig_row){.off = t->n_rest, .n = n};
+	g->row[g->n_row++] = (struct row){.off = t->n_rows, .n = n};
 	if (n > 0)
-		memcpy(t->rest + t->n_rest, val, n * sizeof *val);
-	t->n_rest += n;
-	return t->n_rest - n;
+		memcpy(t->rows + t->n_rows, val, n * sizeof *val);
+	t->n_rows += n;
+	return t->n_rows - n;
 }
 
-/* Add a signature. val: its values, which are overwritten. Returns 0, or -1 if memory runs out. */
-static int sig_add(struct sigtable *t, uint16_t fn, uint32_t site, int64_t *val)
+/* Number of the signature that is like this one and has the same n amounts; t->n if there is none. */
+static uint32_t sig_find(const struct decoding *g, const struct trace_sig *sig, uint32_t n, uint64_t hash)
+{
+	const struct sigtable *t = g->t;
+	uint32_t at, i;
+
+	HASH_TABLE_FOR_EACH(&g->signatures, hash, at, i) {
+		const struct trace_sig *s = &t->sig[i];
+
+		if (s->fn == sig->fn && s->site == sig->site && s->row == sig->row &&
+		    (n == 0 || memcmp(t->pool + s->off, t->pool + sig->off, n * sizeof *t->pool) == 0))
+			return i;
+	}
+	return t->n;
+}
+
+/* Add a signature. val: its values, which are overwritten. Returns 0; -1 if there is one like it, or without memory. */
+static int sig_add(struct decoding *g, uint16_t fn, uint32_t site, int64_t *val)
 {
 	const struct trace_fn_info *info = &trace_fn[fn];
+	struct sigtable *t = g->t;
 	struct trace_sig sig = {.fn = fn, .site = site, .off = t->n_pool};
-	uint32_t pos = 0, n_rest = 0;
+	uint32_t pos = 0, n_row = 0, n;
+	uint64_t hash;
 
-	if (info->n_param > UINT32_MAX - t->n_pool || ARRAY_ROOM(t->sig, t->cap, t->n + 1) != 0 ||
+	if (ARRAY_ROOM(t->sig, t->cap, t->n + 1) != 0 ||
 	    ARRAY_ROOM(t->pool, t->cap_pool, t->n_pool + info->n_param) != 0)
 		return -1;
 	for (uint32_t i = 0; i < info->n_param; i++) {
@@ -185,19 +214,45 @@ static int sig_add(struct sigtable *t, uint16_t fn, uint32_t site, int64_t *val)
 		if (trace_kind_is_amount(info->param[i].kind)) {
 			t->pool[t->n_pool++] = val[pos];
 		} else {
-			memmove(val + n_rest, val + pos, len * sizeof *val);
-			n_rest += len;
+			memmove(val + n_row, val + pos, len * sizeof *val);
+			n_row += len;
 		}
 		pos += len;
 	}
-	sig.rest = row_find(t, val, n_rest);
-	t->sig[t->n] = sig;
-	t->n += sig.rest != UINT32_MAX;
-	return sig.rest != UINT32_MAX ? 0 : -1;
+	n = t->n_pool - sig.off;
+	sig.row = row_find(g, val, n_row);
+	hash = XXH3_64bits_withSeed(t->pool ? t->pool + sig.off : NULL, n * sizeof *t->pool,
+				    (uint64_t)sig.row << 32 ^ (uint64_t)site << 16 ^ fn);
+	if (sig.row == UINT32_MAX || sig_find(g, &sig, n, hash) != t->n ||
+	    hash_table_add(&g->signatures, hash, t->n) != 0)
+		return -1;
+	t->sig[t->n++] = sig;
+	return 0;
+}
+
+static void *shrunk(void *array, size_t bytes)
+{
+	void *less = bytes > 0 ? realloc(array, bytes) : NULL;
+
+	return less ? less : array;
+}
+
+/* Give back what only decoding needs. */
+static void decoding_end(struct decoding *g)
+{
+	struct sigtable *t = g->t;
+
+	hash_table_free(&g->signatures);
+	hash_table_free(&g->rows);
+	free(g->row);
+	t->sig = shrunk(t->sig, t->n * sizeof *t->sig);
+	t->pool = shrunk(t->pool, t->n_pool * sizeof *t->pool);
+	t->rows = shrunk(t->rows, t->n_rows * sizeof *t->rows);
 }
 
 int sigs_decode(struct rdbuf *in, struct trace_defs *d, struct errbuf *err)
 {
+	struct decoding g = {.t = &d->sigs};
 	uint32_t fn[TRACE_FN_N], n_fn = 0;
 	uint64_t n;
 	int64_t *val = NULL;
@@ -220,12 +275,12 @@ int sigs_decode(struct rdbuf *in, struct trace_defs *d, struct errbuf *err)
 		for (uint64_t k = 0; k < len; k++)
 			val[k] = rdbuf_sv(in);
 		if (in->failed || !values_ok(d, &trace_fn[fn[f]], val, (uint32_t)len) ||
-		    sig_add(&d->sigs, (uint16_t)fn[f], (uint32_t)site, val) < 0)
+		    sig_add(&g, (uint16_t)fn[f], (uint32_t)site, val) < 0)
 			goto out;
 	}
 	rv = in->failed ? -1 : 0;
-	sigtable_settle(&d->sigs);
 out:
+	decoding_end(&g);
 	free(val);
 	return rv;
 }
@@ -234,8 +289,8 @@ out:
 
 void sig_walk_begin(struct sig_walk *w, const struct trace_defs *d, uint32_t sym)
 {
-	*w = (struct sig_walk){.fn = &trace_fn[d->sigs.sig[sym].fn], .rest = sigtable_rest(&d->sigs, sym),
-			       .amount = d->sigs.rest ? sigtable_amounts(&d->sigs, sym) : NULL};
+	*w = (struct sig_walk){.fn = &trace_fn[d->sigs.sig[sym].fn], .row = sigtable_row(&d->sigs, sym),
+			       .amount = d->sigs.rows ? sigtable_amounts(&d->sigs, sym) : NULL};
 }
 
 int sig_walk_next(struct sig_walk *w)
@@ -250,10 +305,10 @@ int sig_walk_next(struct sig_walk *w)
 		w->val = w->amount++;
 		return 1;
 	}
-	w->val = w->rest;
+	w->val = w->row;
 	if (trace_kind_is_array(w->kind))
 		w->n = (uint32_t)*w->val++;
-	w->rest = w->val + w->n;
+	w->row = w->val + w->n;
 	return 1;
 }
 

@@ -12,6 +12,7 @@
 #include "common/errbuf.h"
 #include "trace/format/defs.h"
 
+/* Only interned signatures are encoded. out->failed is set if the table was decoded, or memory runs out. */
 void sigs_encode(const struct trace_defs *d, struct buf *out);
 /* fn: number of the signature's function in the list of names. */
 void sigs_encode_one(const struct trace_defs *d, uint32_t sym, uint32_t fn, struct buf *out);

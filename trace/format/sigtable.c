@@ -14,8 +14,7 @@ void sigtable_free(struct sigtable *t)
 {
 	free(t->sig);
 	free(t->pool);
-	free(t->row);
-	free(t->rest);
+	free(t->rows);
 	hash_table_free(&t->known);
 	*t = (struct sigtable){0};
 }
@@ -28,35 +27,18 @@ uint32_t sigtable_intern(struct sigtable *t, uint16_t fn, uint32_t site, const i
 	HASH_TABLE_FOR_EACH(&t->known, h, at, s) {
 		const struct trace_sig *g = &t->sig[s];
 
-		if (g->fn == fn && g->site == site && g->n == n && (!n || !memcmp(t->pool + g->off, val, n * sizeof(*val))))
+		if (g->fn == fn && g->site == site && g->n_interned == n &&
+		    (!n || !memcmp(t->pool + g->off, val, n * sizeof(*val))))
 			return s;
 	}
-	if (t->rest || n > UINT32_MAX - t->n_pool)
+	if (t->rows || n > UINT32_MAX - t->n_pool)
 		return UINT32_MAX;
 	if (ARRAY_ROOM(t->sig, t->cap, t->n + 1) != 0 || ARRAY_ROOM(t->pool, t->cap_pool, t->n_pool + n) != 0 ||
 	    hash_table_add(&t->known, h, t->n) != 0)
 		return UINT32_MAX;
-	t->sig[t->n] = (struct trace_sig){.fn = fn, .site = site, .n = n, .off = t->n_pool};
+	t->sig[t->n] = (struct trace_sig){.fn = fn, .site = site, .n_interned = n, .off = t->n_pool};
 	if (n)
 		memcpy(t->pool + t->n_pool, val, n * sizeof(*val));
 	t->n_pool += n;
 	return t->n++;
-}
-
-static void *shrunk(void *array, size_t bytes)
-{
-	void *less = bytes > 0 ? realloc(array, bytes) : NULL;
-
-	return less ? less : array;
-}
-
-void sigtable_settle(struct sigtable *t)
-{
-	hash_table_free(&t->known);
-	t->sig = shrunk(t->sig, t->n * sizeof(*t->sig));
-	t->pool = shrunk(t->pool, t->n_pool * sizeof(*t->pool));
-	free(t->row);
-	t->row = NULL;
-	t->n_row = t->cap_row = 0;
-	t->rest = shrunk(t->rest, t->n_rest * sizeof(*t->rest));
 }

@@ -154,7 +154,8 @@ uint32_t msg_channel_of(struct msg_names *n, uint32_t rank, uint32_t comm, int64
 
 /* ---- signatures ---- */
 
-/* The parameters of a call that matter for messages. `at` and the like are places among the values. */
+/* The parameters of a call that matter for messages. count_at: places in sigtable_amounts(). reqs_at and the like:
+ * places in sigtable_row(). */
 struct fields {
 	int64_t comm, dst, src, asrc, tag[2], atag, type[2], newreq, req;
 	uint32_t count_at[2];
@@ -166,7 +167,7 @@ struct fields {
 
 static void read_fields(const struct trace_defs *d, uint32_t sym, struct fields *f)
 {
-	const int64_t *amounts = sigtable_amounts(&d->sigs, sym), *values = sigtable_rest(&d->sigs, sym);
+	const int64_t *amounts = sigtable_amounts(&d->sigs, sym), *values = sigtable_row(&d->sigs, sym);
 	struct sig_walk w;
 
 	*f = (struct fields){.comm = TRACE_NULL, .asrc = TRACE_NULL, .atag = TRACE_NULL, .newreq = TRACE_NULL,
@@ -394,7 +395,7 @@ struct msg_slots msg_slots_of(const struct msg_ops *ops, uint32_t sym)
 {
 	const struct msg_op *op = msg_op_of(ops, sym);
 
-	const int64_t *v = sigtable_rest(&ops->d->sigs, sym);
+	const int64_t *v = sigtable_row(&ops->d->sigs, sym);
 
 	return (struct msg_slots){op->slots_at == MSG_NONE ? NULL : v + op->slots_at,
 				  op->sources_at == MSG_NONE ? NULL : v + op->sources_at,

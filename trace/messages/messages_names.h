@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The effect of each call on messages and requests. Each signature is decoded once. Signatures share their effect
- * if they differ only in amounts of data or in the slots that they complete. Communicators get numbers that are the
- * same on all ranks. A channel holds the messages of one communicator, sender, receiver and tag, in order.
+ * if they differ only in counts of data, or in which of equally many requests they start or complete. Communicators
+ * get numbers that are the same on all ranks. A channel holds the messages of one communicator, sender, receiver and
+ * tag, in order.
  */
 #ifndef PRECEDENT_TRACE_MESSAGES_NAMES_H
 #define PRECEDENT_TRACE_MESSAGES_NAMES_H
@@ -37,7 +38,7 @@ enum msg_action {
 
 /* An amount of data: a count of the signature, and a datatype. */
 struct msg_amount {
-	uint32_t at;   /* place of the count among the amounts; MSG_NONE: no count and datatype are recorded */
+	uint32_t at;   /* place of the count in sigtable_amounts(); MSG_NONE: no count and datatype are recorded */
 	uint32_t type; /* index in the rank's definitions */
 };
 
@@ -48,22 +49,24 @@ struct msg_op {
 	bool receives;        /* the call receives, or posts a receive */
 	bool wild;            /* source or tag of the receive become known when it completes */
 	bool lost;            /* as wild, but the trace does not record source and tag */
-	/* For MSG_COLL; src is the root, comm the communicator. */
+	/* of MSG_COLL */
 	uint8_t order;        /* enum coll_order */
 	bool gives, takes, is_root;
 	uint32_t fn;
 	uint32_t place;       /* rank in the communicator */
+	/* of all */
 	uint32_t comm;        /* index in the rank's definitions */
 	uint32_t send, recv;  /* channels */
-	/* parameters of the receive as recorded; src is a rank of the communicator */
+	/* Parameters of the receive as recorded. src is a rank of the communicator; of MSG_COLL, the root. */
 	uint32_t from;        /* src as world rank; MSG_NONE for MPI_ANY_SOURCE */
 	int64_t src, tag;
-	int64_t slot, message;
+	int64_t slot, message; /* request slot that the call fills, that it uses */
 	struct msg_amount sent, room; /* room: that the receive allows */
-	/* MSG_DONE, MSG_START: places of the slots, and of wildcards' sources and tags, among the values; or MSG_NONE */
+	/* MSG_DONE, MSG_START: places of slots, and of wildcards' sources and tags, in sigtable_row(); or MSG_NONE */
 	uint32_t slots_at, sources_at, tags_at;
 	uint32_t n_slots;
 };
+_Static_assert(sizeof(struct msg_op) == 8 + 14 * sizeof(uint32_t) + 4 * sizeof(int64_t), "padding");
 
 /* The effects of a rank's signatures. */
 struct msg_ops {

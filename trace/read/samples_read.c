@@ -12,7 +12,7 @@ int trace_samples_read(const struct trace *t, uint32_t rank, struct trace_sample
 	int rv;
 
 	*out = (struct trace_samples){0};
-	if (!r->samples_page)
+	if (!r || !r->samples_page)
 		return 0;
 	raw = trace_page_read(t, r->samples_page - 1, &len, err);
 	if (!raw)

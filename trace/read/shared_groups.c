@@ -9,7 +9,7 @@
 #include "common/array.h"
 #include "trace/read/shared_groups.h"
 
-#define SMALL 16 /* ranks; an entry of the table takes as many bytes */
+#define SMALL 16 /* ranks of a list that takes no more bytes than its entry here would */
 
 void shared_groups_take(struct shared_groups *s, struct trace_group *g)
 {

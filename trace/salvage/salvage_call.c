@@ -233,7 +233,7 @@ static int64_t value_of(const struct trace_in_call *c, uint8_t kind)
 bool salvage_call_define(struct journal_reader *j, const struct trace_in_call *c)
 {
 	const struct trace_fn_info *fn = &trace_fn[c->fn];
-	struct trace_sig sig = {.fn = (uint16_t)c->fn, .site = c->site, .n = fn->n_param};
+	struct trace_sig sig = {.fn = (uint16_t)c->fn, .site = c->site, .n_interned = fn->n_param};
 	int64_t value[VALUES_MAX];
 	struct trace_defs one = {.sigs = {.sig = &sig, .n = 1, .pool = value}};
 

@@ -426,7 +426,7 @@ static void test_group(void **state)
 
 	(void)state;
 	fill_defs(&d, 0);
-	d.proc.in_call.group = (struct trace_group){3, rank};
+	d.proc.in_call.group = (struct trace_group){.n = 3, .rank = rank};
 	trace_defs_encode(&d, &raw);
 	in = (struct rdbuf){.data = raw.data, .len = raw.len};
 	assert_int_equal(trace_defs_decode(&in, RANKS, &back, &err), 0);
