@@ -74,7 +74,6 @@ static void make_request(struct ending *e, uint32_t rank, uint32_t sym, uint64_t
 	struct ending_own *o = e->own;
 	struct ending_state *s = &o->state[rank];
 	bool persistent = is_persistent(trace_fn[trace_get_rank(e->t, rank)->defs.sigs.sig[sym].fn].name);
-
 	int64_t slot = msg_op_of(&s->ops, sym)->slot;
 
 	if (slot >= 0)

@@ -59,23 +59,30 @@ static void test_threads_at_once(void **arg)
 	assert_true(overlap(farm(0, 3)) == 0); /* one thread's clock is wrong */
 }
 
-static bool random_repeats(uint32_t n_ranks, uint32_t calls)
+/* Ends the run. Frees it. */
+static bool repeats(struct syn *s)
 {
-	struct syn *s = syn_create(n_ranks);
 	struct trace *t;
-	uint64_t seed = 9;
 	bool rv;
 
-	syn_begin(s);
-	for (uint32_t r = 0; r < n_ranks; r++)
-		for (uint32_t i = 0; i < calls; i++)
-			syn_call(s, r, "MPI_Send", syn_random(&seed) % 200, SYN(.dst = TRACE_PROC_NULL));
 	syn_end(s);
 	t = syn_open(s);
 	rv = skel_repeats(t);
 	trace_close(t);
 	syn_destroy(s);
 	return rv;
+}
+
+static bool random_repeats(uint32_t n_ranks, uint32_t calls)
+{
+	struct syn *s = syn_create(n_ranks);
+	uint64_t seed = 9;
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < n_ranks; r++)
+		for (uint32_t i = 0; i < calls; i++)
+			syn_call(s, r, "MPI_Send", syn_random(&seed) % 200, SYN(.dst = TRACE_PROC_NULL));
+	return repeats(s);
 }
 
 /* Limits of a tree of the whole run: for one rank, and for all ranks together. */
@@ -93,19 +100,12 @@ static bool ring_repeats(bool alike)
 {
 	enum { RANKS = 4096, CALLS = 140 }; /* 573,000 */
 	struct syn *s = syn_create(RANKS);
-	struct trace *t;
-	bool rv;
 
 	syn_begin(s);
 	for (uint32_t r = 0; r < RANKS; r++)
 		for (uint32_t i = 0; i < CALLS; i++)
 			syn_call(s, r, "MPI_Send", 7, SYN(.dst = (r + 1) % RANKS, .count = i + (alike ? 0 : r)));
-	syn_end(s);
-	t = syn_open(s);
-	rv = skel_repeats(t);
-	trace_close(t);
-	syn_destroy(s);
-	return rv;
+	return repeats(s);
 }
 
 /* A tree of many ranks is small if the ranks differ in their partners alone. */
