@@ -18,7 +18,7 @@
 #define ITEMS_MAX 8000  /* of a rank's folded events: contracting more takes longer than a skeleton may take to build */
 #define ITEMS_FEW 2000  /* of a rank: a tree of many ranks with so few is made in time */
 #define TREE_ITEMS_MAX (1u << 18) /* of all ranks: a tree of them needs up to 280 MB and 10 s */
-#define TREE_SIGS_MAX (1u << 19) /* different calls of different ranks: the tree of 1.2 million took 14 s, 930 MB */
+#define TREE_SIGS_MAX (1u << 19) /* different calls of different ranks: the tree of 1.2 million took 13 s in vain */
 #define CLEARLY   1.25  /* nearer to the limits must a skeleton of pieces be than one of the whole run */
 #define FEW       8     /* pieces: the differences between fewer say too little about the rest of the run */
 #define FAR       4     /* CLEARLY for these */
