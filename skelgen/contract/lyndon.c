@@ -91,33 +91,51 @@ static uint32_t hash_match(const struct lyndon *y, uint32_t i, uint32_t j)
 	return got;
 }
 
+/* What the suffixes at i < j are known to share: the twin of i repeats i, and may have met j. *all: no more is equal. */
+static uint32_t twin_match(const struct lyndon *y, uint32_t i, uint32_t j, bool *all)
+{
+	uint32_t twin = i + y->shift, inside = y->window_end - i;
+
+	*all = false;
+	if (!y->shift || y->next[twin] != j)
+		return 0;
+	*all = y->common[twin] < inside;
+	return *all ? y->common[twin] : inside;
+}
+
 /* Common prefix of the suffixes at i < j. */
 static uint32_t lyndon_match(struct lyndon *y, uint32_t i, uint32_t j)
 {
-	uint32_t room = y->n - j, p = j - i, gap, near, got;
+	uint32_t p = j - i, at, gap, near, got;
 	struct known *k = &y->known[p & (KNOWN - 1)];
+	bool all, meets;
 
 	if (y->shift == p)
 		return y->window_end - i;
 	if (y->s[i] != y->s[j])
 		return 0;
-	gap = k->shift == p && k->end > i ? (k->begin > i ? k->begin - i : 0) : room;
+	at = twin_match(y, i, j, &all);
+	if (all)
+		return at;
+	meets = k->shift == p && k->end > i + at;
+	gap = !meets ? y->n - j - at : k->begin > i + at ? k->begin - i - at : 0;
 	near = y->hash && gap > NEAR ? NEAR : gap;
-	got = symbols_match(y->s + i, y->s + j, near);
+	got = symbols_match(y->s + i + at, y->s + j + at, near);
 	y->work += got;
-	if (got == gap && k->shift == p && k->end > i)
-		got = k->end - i;
+	at += got;
+	if (got == gap && meets)
+		at = k->end - i;
 	else if (got == near && near < gap)
-		got += hash_match(y, i + near, j + near);
-	if (got >= WINDOW_MIN)
-		*k = (struct known){p, i, i + got};
-	return got;
+		at += hash_match(y, i + at, j + at);
+	if (at >= WINDOW_MIN)
+		*k = (struct known){p, i, i + at};
+	return at;
 }
 
 /* Take the repetition of [i, i+length) at shift as the one to copy from, if it reaches further. */
 static void window_offer(struct lyndon *y, uint32_t i, uint32_t shift, uint32_t length)
 {
-	if (length < WINDOW_MIN || (y->shift && i + length <= y->window_end))
+	if (length < WINDOW_MIN || (y->shift && i + length <= y->window_end + y->shift))
 		return;
 	y->shift = shift;
 	y->window_end = i + length;

@@ -14,8 +14,8 @@
 #include "skelgen/merge/irregular_loops.h"
 #include "skelgen/tree/tree.h"
 
-/* Above this many events, the recorder's folded form is the rank's tree: contraction needs about 30 bytes an event. */
-#define RANK_GROUPS_EXPAND_MAX (1u << 25)
+/* Above this many events, the recorder's folded form is the rank's tree: contraction takes up to 24 bytes an event: 400 MB. */
+#define RANK_GROUPS_EXPAND_MAX (1u << 24)
 
 /* Cost of a node of the tree, in runs of a leaf's variants. A node is a line to read, a run only a number in a table.
  * Fewer nodes also mean loops that can be cut. With 16, LAMMPS becomes 121 calls, with 4 it becomes 883, because its

@@ -83,6 +83,20 @@ static void test_exhaustive(void **state)
 	}
 }
 
+/* Loops over one body, whose counts differ: up to longest. */
+static uint32_t uneven_loops(uint32_t *s, uint32_t max, uint32_t longest)
+{
+	uint32_t n = 0;
+
+	while (n < max) {
+		for (uint32_t end = n + 2 * (1 + rng() % longest); n < end && n < max; n++)
+			s[n] = 2 + (end - n) % 2;
+		if (n < max)
+			s[n++] = rng() % 6;
+	}
+	return n;
+}
+
 static void test_random(void **state)
 {
 	uint32_t s[MAX_N];
@@ -102,6 +116,8 @@ static void test_random(void **state)
 		}
 		check_string(s, n);
 	}
+	for (uint32_t round = 0; round < 600; round++)
+		check_string(s, uneven_loops(s, 1 + rng() % MAX_N, 1 + round % 40));
 }
 
 static uint32_t fibonacci(uint32_t *s, uint32_t max)
@@ -150,11 +166,13 @@ static void test_engines_agree(void **state)
 
 	(void)state;
 	assert_non_null(s);
-	for (uint32_t kind = 0; kind < 6; kind++) {
+	for (uint32_t kind = 0; kind < 7; kind++) {
 		n = 30000;
 		if (kind == 0)
 			n = fibonacci(s, n_max);
-		for (uint32_t i = 0; i < n && kind > 0; i++)
+		if (kind == 6)
+			n = uneven_loops(s, n_max, 3000);
+		for (uint32_t i = 0; i < n && kind > 0 && kind < 6; i++)
 			s[i] = kind == 1   ? rng() % 2
 			       : kind == 2 ? (uint32_t)__builtin_parity(i)
 			       : kind == 3 ? (i % 300) * (i % 7) % 11
