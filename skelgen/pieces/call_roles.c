@@ -97,10 +97,9 @@ static const struct {
 	int8_t opens;
 	char kind;
 } epochs[] = {
-	{"MPI_Win_lock", 1, 'l'},     {"MPI_Win_unlock", -1, 'l'},     {"MPI_Win_lock_all", 1, 'a'},
-	{"MPI_Win_unlock_all", -1, 'a'}, {"MPI_Win_start", 1, 's'},    {"MPI_Win_complete", -1, 's'},
-	{"MPI_Win_post", 1, 'p'},     {"MPI_Win_wait", -1, 'p'},       {"MPI_Win_test", -1, 'p'},
-	{"MPI_Win_fence", 0, 'f'},    {"MPI_Win_free", -1, 'f'},
+	{"MPI_Win_lock", 1, 'l'}, {"MPI_Win_unlock", -1, 'l'}, {"MPI_Win_start", 1, 's'}, {"MPI_Win_complete", -1, 's'},
+	{"MPI_Win_post", 1, 'p'}, {"MPI_Win_wait", -1, 'p'},   {"MPI_Win_test", -1, 'p'}, {"MPI_Win_fence", 0, 'f'},
+	{"MPI_Win_free", -1, 'f'},
 };
 
 static void epoch_of(const struct trace_defs *d, uint32_t sym, struct call_role *r)
@@ -173,6 +172,10 @@ static void objects_of(const struct trace_defs *d, uint32_t sym, struct call_rol
 	else if (f->cls == TC_FILE)
 		object_of(r, ROLE_FILE, sig_scalar(d, sym, TK_NEWFILE, TRACE_NULL),
 			  strcmp(f->name, "MPI_File_close") == 0 ? sig_scalar(d, sym, TK_FILE, TRACE_NULL) : TRACE_NULL);
+	if (strcmp(f->name, "MPI_Win_lock_all") == 0)
+		object_of(r, ROLE_LOCK_ALL, sig_scalar(d, sym, TK_WIN, TRACE_NULL), TRACE_NULL);
+	else if (strcmp(f->name, "MPI_Win_unlock_all") == 0)
+		object_of(r, ROLE_LOCK_ALL, TRACE_NULL, sig_scalar(d, sym, TK_WIN, TRACE_NULL));
 	if (ends_with(f->name, "_init") && sig_scalar(d, sym, TK_NEWREQ, TRACE_NULL) >= 0)
 		object_of(r, ROLE_PERSISTENT, sig_scalar(d, sym, TK_NEWREQ, TRACE_NULL), TRACE_NULL);
 }

@@ -13,11 +13,11 @@
 #include "skelgen/pieces/probed.h"
 #include "trace/read/reader.h"
 
-enum role_object { ROLE_NO_OBJECT, ROLE_COMM, ROLE_WIN, ROLE_FILE, ROLE_PERSISTENT, ROLE_OBJECTS };
+enum role_object { ROLE_NO_OBJECT, ROLE_COMM, ROLE_WIN, ROLE_LOCK_ALL, ROLE_FILE, ROLE_PERSISTENT };
 
 struct call_role {
 	bool always;           /* MPI_Init, MPI_Finalize: made in every excerpt */
-	uint8_t object;        /* enum role_object of makes and frees */
+	uint8_t object;        /* enum role_object of makes and frees; MPI_Win_lock_all makes the epoch of its window */
 	int32_t makes, frees;  /* number of the object; -1: none; both -1: the communicator is made on other ranks alone */
 	int64_t slot;          /* request or message that the call leaves open; -1: none */
 	int64_t single;        /* `starts` or `ends`, if that is one slot that is no array */

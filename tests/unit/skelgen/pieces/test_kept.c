@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Communicators that are made and freed between pieces: in an excerpt all ranks make the same collective calls, and each
- * communicator that is used or freed was made. The same holds for windows, whose accesses lie between fences.
+ * communicator that is used or freed was made. The same holds for windows, whose accesses
+ * lie between fences or while they are locked.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -172,43 +173,51 @@ static void test_teams(void **arg)
 	assert_true(kept > 0 && left_out > 0);
 }
 
-/* Windows are made and freed all the time. Accesses follow a fence. */
-static struct syn *remade(uint32_t steps)
+/* Windows are made and freed all the time. Accesses follow a fence, or each window is locked for as long as it lives. */
+static struct syn *remade(uint32_t steps, uint32_t windows, bool locked)
 {
 	struct syn *s = syn_create(2);
 
 	for (uint32_t r = 0; r < 2; r++)
-		for (uint32_t i = 0; i < 3; i++)
+		for (uint32_t i = 0; i < windows; i++)
 			syn_win(s, r, 0, 64);
 	syn_begin(s);
 	for (uint32_t r = 0; r < 2; r++) {
+		const char *before = locked ? "MPI_Win_lock_all" : "MPI_Win_fence", *after = locked ? "MPI_Win_unlock_all" : "MPI_Win_fence";
 		uint64_t seed = 5;
 		uint32_t win = 0;
 
 		syn_call(s, r, "MPI_Win_create", 10, SYN(.win = 0));
+		syn_call(s, r, before, 12, SYN(.win = 0));
 		for (uint32_t k = 0; k < steps; k++) {
 			for (uint64_t n = 1 + syn_random(&seed) % 4; n > 0; n--)
 				syn_call(s, r, "MPI_Barrier", 11, SYN(.gap_ns = 20000));
-			syn_call(s, r, "MPI_Win_fence", 12, SYN(.win = win));
+			if (!locked)
+				syn_call(s, r, before, 12, SYN(.win = win));
 			syn_call(s, r, "MPI_Put", 13, SYN(.win = win, .dst = 1 - r, .count = 1, .gap_ns = 9000));
-			syn_call(s, r, "MPI_Win_fence", 14, SYN(.win = win));
+			syn_call(s, r, locked ? "MPI_Win_flush_all" : after, 14, SYN(.win = win));
 			if (syn_random(&seed) % 64 != 0)
 				continue;
-			syn_call(s, r, "MPI_Win_create", 15, SYN(.win = (win + 1) % 3));
+			syn_call(s, r, "MPI_Win_create", 15, SYN(.win = (win + 1) % windows));
+			syn_call(s, r, before, 12, SYN(.win = (win + 1) % windows));
+			syn_call(s, r, after, 14, SYN(.win = win));
 			syn_call(s, r, "MPI_Win_free", 16, SYN(.win = win));
-			win = (win + 1) % 3;
+			win = (win + 1) % windows;
 		}
+		syn_call(s, r, after, 14, SYN(.win = win));
 		syn_call(s, r, "MPI_Win_free", 17, SYN(.win = win));
 	}
 	syn_end(s);
 	return s;
 }
 
-/* Calls that MPI refuses: accesses before any fence, and windows that are freed with accesses under way. */
+enum { WINDOWS = 40 };
+
+/* Calls that MPI refuses: accesses before any fence or lock, and windows that are freed with accesses under way. */
 static uint32_t wrong_accesses(const struct trace *t, uint32_t rank)
 {
 	const struct trace_rank *k = trace_get_rank(t, rank);
-	bool fenced[3] = {false}, accessed[3] = {false};
+	bool made[WINDOWS] = {false}, open[WINDOWS] = {false}, busy[WINDOWS] = {false}; /* busy: accessed, or locked */
 	struct folded_iter it;
 	uint32_t sym, wrong = 0;
 
@@ -217,34 +226,55 @@ static uint32_t wrong_accesses(const struct trace *t, uint32_t rank)
 		const char *name = trace_fn[k->defs.sigs.sig[sym].fn].name;
 		int64_t win = call_scalar(&k->defs, sym, TK_WIN, 0, -1);
 
-		if (strcmp(name, "MPI_Win_fence") == 0) {
-			fenced[win] = true;
-			accessed[win] = false;
+		if (strcmp(name, "MPI_Win_create") == 0) {
+			made[call_scalar(&k->defs, sym, TK_NEWWIN, 0, -1)] = true;
+		} else if (strcmp(name, "MPI_Win_fence") == 0) {
+			wrong += !made[win];
+			open[win] = true;
+			busy[win] = false;
+		} else if (strcmp(name, "MPI_Win_lock_all") == 0) {
+			wrong += !made[win] || open[win];
+			open[win] = busy[win] = true;
+		} else if (strcmp(name, "MPI_Win_unlock_all") == 0) {
+			wrong += !busy[win];
+			open[win] = busy[win] = false;
 		} else if (strcmp(name, "MPI_Put") == 0) {
-			wrong += !fenced[win];
-			accessed[win] = true;
+			wrong += !open[win];
+			busy[win] = true;
 		} else if (strcmp(name, "MPI_Win_free") == 0) {
-			wrong += accessed[win];
-			fenced[win] = accessed[win] = false;
+			wrong += busy[win];
+			made[win] = open[win] = false;
 		}
 	}
 	return wrong;
 }
 
+/* No part of the run is without cuts: the longest segment. */
+static uint64_t longest_of(const struct survey *v)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < v->segments.n; i++)
+		most = v->segments.at[i].events > most ? v->segments.at[i].events : most;
+	return most;
+}
+
 static void test_windows_are_remade(void **arg)
 {
 	const double share[] = {0.01, 0.03, 0.1};
-	struct syn *s = remade(6000);
-	struct trace *t = syn_open(s), *excerpt;
 	struct errbuf err;
 
 	(void)arg;
-	for (int i = 0; i < 3; i++) {
-		double seconds = share[i] * (double)trace_get_rank(t, 0)->wall_ns * 1e-9;
+	for (int i = 0; i < 6; i++) {
+		bool locked = i % 2 != 0;
+		struct syn *s = remade(6000, locked ? WINDOWS : 3, locked);
+		struct trace *t = syn_open(s), *excerpt;
+		double seconds = share[i / 2] * (double)trace_get_rank(t, 0)->wall_ns * 1e-9;
 		struct survey v;
 		struct pieces p;
 
 		assert_int_equal(survey_make(t, seconds, &v, &err), 0);
+		assert_true(longest_of(&v) < trace_get_rank(t, 0)->events.length / 20);
 		assert_int_equal(pieces_choose(&v, seconds, 100000, &p, &err), 0);
 		assert_int_equal(pieces_excerpt(&v, &p, &excerpt, &err), 0);
 		for (uint32_t r = 0; r < 2; r++)
@@ -252,9 +282,9 @@ static void test_windows_are_remade(void **arg)
 		trace_close(excerpt);
 		pieces_free(&p);
 		survey_free(&v);
+		trace_close(t);
+		syn_destroy(s);
 	}
-	trace_close(t);
-	syn_destroy(s);
 }
 
 int main(void)

@@ -654,12 +654,12 @@ static struct syn *locked(uint32_t steps, uint64_t ns)
 		win[r] = syn_win(s, r, 0, 64);
 	syn_begin(s);
 	for (uint32_t r = 0; r < 2; r++)
-		syn_call(s, r, "MPI_Win_lock_all", 10, SYN(.win = win[r], .dur_ns = ns));
+		syn_call(s, r, "MPI_Win_lock", 10, SYN(.win = win[r], .dst = 0, .integer = TLOCK_SHARED, .dur_ns = ns));
 	for (uint32_t k = 0; k < steps; k++)
 		for (uint32_t r = 0; r < 2; r++)
 			syn_call(s, r, "MPI_Barrier", 11, SYN(.comm = 0));
 	for (uint32_t r = 0; r < 2; r++)
-		syn_call(s, r, "MPI_Win_unlock_all", 12, SYN(.win = win[r]));
+		syn_call(s, r, "MPI_Win_unlock", 12, SYN(.win = win[r], .dst = 0));
 	syn_end(s);
 	return s;
 }
