@@ -472,6 +472,13 @@ static int refuse_lines(uint32_t lines, uint32_t most, const struct errbuf *why,
 		       why != NULL ? "; no skeleton can be made of pieces of the run: " : "", why != NULL ? why->text : "");
 }
 
+static int refuse_tree(uint64_t items, const struct errbuf *why, struct errbuf *err)
+{
+	return err_set(err,
+		       "its calls do not repeat (%" PRIu64 " remain when loops are folded, and of at most %u a skeleton can be made"
+		       " in time); no skeleton can be made of pieces of the run: %.350s", items, TREE_ITEMS_MAX, why->text);
+}
+
 /* Of the whole run and of its pieces, the one that is nearer to the limits, or the one that there is. */
 static int understand_best(const struct trace *t, const struct skel_budget *budget, bool whole, struct skel_stages *out,
 			   struct errbuf *err)
@@ -481,18 +488,21 @@ static int understand_best(const struct trace *t, const struct skel_budget *budg
 	uint32_t most;
 	int rv = skel_understand_pieces(t, budget, &pieces, &why);
 
+	if (rv == 1)
+		err_set(&why, "the run has no two moments at which no message, request or collective is under way");
 	if (rv == 0 && (!whole || preferred(&pieces, out, budget->seconds))) {
 		skel_stages_free(out);
 		stages_move(&pieces, out);
 	} else {
 		skel_stages_free(&pieces);
+		if (!whole && !skel_tree_fits(t))
+			return refuse_tree(items_of(t), &why, err);
 		if (!whole && understand_whole(t, budget, out, err) != 0)
 			return -1;
 	}
-	if (rv == 1)
-		err_set(&why, "the run has no two moments at which no message, request or collective is under way");
 	most = out->plan.predicted_s <= OVER * budget->seconds ? LINES_BUILT : SKEL_LINES_MAX;
-	if (out->lines > most && size_measure(out, err) != 0)
+	/* each call takes a line: with more calls, the lines need not be counted */
+	if (out->lines > most && out->tree.n_leaf <= most && size_measure(out, err) != 0)
 		return -1;
 	return out->lines <= most ? 0 : refuse_lines(out->lines, most, rv == 0 ? NULL : &why, err);
 }

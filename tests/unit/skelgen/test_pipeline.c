@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -116,6 +117,34 @@ static void test_alike_ranks_repeat(void **arg)
 	assert_false(ring_repeats(false));
 }
 
+/* Calls do not repeat, and a collective is under way all the time. No tree is tried that would take minutes. */
+static void test_no_tree_and_no_pieces(void **arg)
+{
+	struct syn *s = syn_create(2);
+	struct trace *t;
+	struct skel_stages stages = {.excerpt = NULL};
+	struct errbuf err = {{0}};
+	uint64_t seed = 5;
+
+	(void)arg;
+	syn_begin(s);
+	for (uint32_t r = 0; r < 2; r++) {
+		syn_call(s, r, "MPI_Ibarrier", 11, SYN(.req = 0));
+		for (uint32_t i = 0; i < 140000; i++)
+			syn_call(s, r, "MPI_Send", 20 + syn_random(&seed) % 200, SYN(.dst = TRACE_PROC_NULL, .gap_ns = 1000));
+		syn_call(s, r, "MPI_Wait", 12, SYN(.req = 0, .reqs = (int64_t[]){0}, .n_reqs = 1));
+	}
+	syn_end(s);
+	t = syn_open(s);
+	assert_false(skel_tree_fits(t));
+	assert_int_equal(skel_understand(t, &(struct skel_budget){.seconds = 0.05}, &stages, &err), -1);
+	assert_non_null(strstr(err.text, "its calls do not repeat"));
+	assert_non_null(strstr(err.text, "pieces of the run"));
+	skel_stages_free(&stages);
+	trace_close(t);
+	syn_destroy(s);
+}
+
 /* Ranks compute in every other sixteenth of the run a fifth longer, or not. */
 static struct syn *uneven(uint32_t steps, bool even)
 {
@@ -155,7 +184,7 @@ static void test_runs_differ(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_at_once), cmocka_unit_test(test_size_of_trees),
-					   cmocka_unit_test(test_alike_ranks_repeat),
+					   cmocka_unit_test(test_alike_ranks_repeat), cmocka_unit_test(test_no_tree_and_no_pieces),
 					   cmocka_unit_test(test_runs_differ)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
