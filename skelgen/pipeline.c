@@ -12,6 +12,7 @@
 #include "common/hash_table.h"
 #include "skelgen/merge/build.h"
 #include "skelgen/merge/verify.h"
+#include "skelgen/plan/gap_sampling.h"
 #include "skelgen/simulate/plan_matched.h"
 #include "skelgen/tree/rooms.h"
 
@@ -448,12 +449,15 @@ int skel_understand_pieces(const struct trace *t, const struct skel_budget *budg
 	return rv;
 }
 
-/* A skeleton of pieces is within the limits, or enough nearer to them, to be worth that it is a sample. */
+/* A skeleton of pieces is within the limits, or enough nearer to them, to be worth that it is a sample. Is the other one within
+ * them, it loses time: see gap_share_loses(). */
 static bool worth(const struct skel_stages *pieces, const struct skel_stages *whole, double seconds)
 {
 	double over = beyond(pieces, seconds);
 	bool few = pieces->pieces.n < FEW;
 
+	if (beyond(whole, seconds) <= 1)
+		return !few && over <= 1 && !skel_plan_shares_gaps(&pieces->plan);
 	return (!few && over <= 1) || (few ? FAR : CLEARLY) * over < beyond(whole, seconds);
 }
 
@@ -513,7 +517,8 @@ int skel_understand(const struct trace *t, const struct skel_budget *budget, str
 
 	if (whole && understand_whole(t, budget, out, err) != 0)
 		return -1;
-	if (whole && (!(budget->seconds > 0) || beyond(out, budget->seconds) <= 1))
+	if (whole && (!(budget->seconds > 0) ||
+		      (beyond(out, budget->seconds) <= 1 && !gap_share_loses(&out->tree, &out->times, &out->plan))))
 		return 0;
 	return understand_best(t, budget, whole, out, err);
 }

@@ -181,11 +181,54 @@ static void test_runs_differ(void **arg)
 	}
 }
 
+/* Rank 0 hands out tasks of 80 ms and is idle meanwhile; or each rank has as much to compute, and a collective call follows. */
+static struct syn *long_tasks(uint32_t tasks, bool farm)
+{
+	const uint64_t task_ns = 80000000, hand_ns = 5000000;
+	struct syn *s = syn_create(2);
+
+	syn_begin(s);
+	for (uint32_t k = 0; k < tasks; k++) {
+		if (farm) {
+			syn_call(s, 0, "MPI_Send", 20, SYN(.dst = 1, .count = 1, .gap_ns = hand_ns));
+			syn_call(s, 1, "MPI_Recv", 21, SYN(.src = 0, .count = 1, .dur_ns = hand_ns));
+			syn_call(s, 1, "MPI_Send", 22, SYN(.dst = 0, .count = 1, .gap_ns = task_ns));
+			syn_call(s, 0, "MPI_Recv", 23, SYN(.src = 1, .count = 1, .dur_ns = task_ns));
+		}
+		for (uint32_t r = 0; !farm && r < 2; r++)
+			syn_call(s, r, "MPI_Barrier", 24, SYN(.comm = 0, .gap_ns = task_ns + hand_ns));
+	}
+	syn_end(s);
+	return s;
+}
+
+/* Long computations are not shortened where the ranks that wait for their messages would lose that time: pieces run. */
+static void test_waits_are_not_lost(void **arg)
+{
+	(void)arg;
+	for (int farm = 0; farm < 2; farm++) {
+		struct syn *s = long_tasks(36, farm);
+		struct trace *t = syn_open(s);
+		const struct skel_budget budget = {.seconds = 1, .min_iterations = 36};
+		struct skel_stages stages = {.excerpt = NULL};
+		struct errbuf err;
+
+		if (skel_understand(t, &budget, &stages, &err) != 0)
+			fail_msg("%s", err.text);
+		assert_int_equal(stages.excerpt != NULL, farm);
+		assert_int_equal(skel_plan_shares_gaps(&stages.plan), !farm);
+		assert_true(stages.plan.predicted_s < 1.2);
+		skel_stages_free(&stages);
+		trace_close(t);
+		syn_destroy(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_at_once), cmocka_unit_test(test_size_of_trees),
 					   cmocka_unit_test(test_alike_ranks_repeat), cmocka_unit_test(test_no_tree_and_no_pieces),
-					   cmocka_unit_test(test_runs_differ)};
+					   cmocka_unit_test(test_runs_differ), cmocka_unit_test(test_waits_are_not_lost)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
