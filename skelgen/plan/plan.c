@@ -8,6 +8,7 @@
 
 #include "skelgen/plan/gap_sampling.h"
 #include "trace/cpu_time/run_own.h"
+#include "trace/functions.h"
 
 #define BISECTIONS 50
 #define FAR_AWAY   1.5   /* from the budget: then fewer iterations will do */
@@ -353,6 +354,27 @@ static int windows_alloc(const struct skel_tree *tree, const struct skel_node *n
 	return 0;
 }
 
+/* Own times of the ranks, without waits in unsuccessful tests. */
+static double longest_over_mean(const struct skel_tree *tree, const struct skel_times *times)
+{
+	double *own_ns = calloc(tree->n_ranks + 1u, sizeof *own_ns), longest = 0, sum = 0;
+
+	for (uint32_t i = 0; own_ns != NULL && i < tree->n_leaf; i++) {
+		const struct rank_set *ranks = &tree->leaf[i]->ranks;
+		uint32_t k = 0;
+
+		for (uint32_t r = rank_set_first(ranks); r != UINT32_MAX; r = rank_set_next(ranks, r), k++)
+			if (trace_fn[tree->leaf[i]->fn].cls != TC_INIT)
+				own_ns[r] += times->leaf[i][k].gap_ns + times->leaf[i][k].dur_ns;
+	}
+	for (uint32_t r = 0; own_ns != NULL && r < tree->n_ranks; r++) {
+		longest = fmax(longest, own_ns[r]);
+		sum += own_ns[r];
+	}
+	free(own_ns);
+	return sum > 0 ? longest * tree->n_ranks / sum : 1;
+}
+
 int skel_plan(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
 	      struct skel_plan *out, struct errbuf *err)
 {
@@ -361,7 +383,7 @@ int skel_plan(const struct skel_tree *tree, const struct skel_times *times, cons
 	memset(out, 0, sizeof *out);
 	if (run_place_find(tree->trace, &place) < 0)
 		return err_set(err, "no memory to plan %u ranks", tree->n_ranks);
-	out->crowd = place.processors > 0 ? fmax(1, place.crowd) : 0;
+	out->crowd = place.processors > 0 ? fmax(fmax(1, place.crowd), longest_over_mean(tree, times)) : 0;
 	out->cut = calloc(tree->n_node + 1u, sizeof *out->cut);
 	out->windows = calloc(tree->n_node + 1u, sizeof *out->windows);
 	out->meets = calloc(tree->n_node + 1u, sizeof *out->meets);

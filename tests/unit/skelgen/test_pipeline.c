@@ -11,6 +11,7 @@
 
 #include "skelgen/pipeline.h"
 #include "tests/unit/synthetic.h"
+#include "trace/cpu_time/run_own.h"
 #include "trace/functions.h"
 
 enum { RANKS = 4, TASKS = 2000, MULTIPLE = 3 /* MPI_THREAD_MULTIPLE */ };
@@ -224,11 +225,54 @@ static void test_waits_are_not_lost(void **arg)
 	}
 }
 
+/* Rank 1 computes, and rank 0 tests until the answer comes. No step is like another one. */
+static struct syn *polled_tasks(uint32_t tasks)
+{
+	struct syn *s = syn_create(2);
+	uint64_t seed = 5;
+
+	for (uint32_t r = 0; r < 2; r++)
+		s->rank[r].defs.proc.processors = s->rank[r].defs.proc.host_processors = 2;
+	syn_begin(s);
+	for (uint32_t k = 0; k < tasks; k++) {
+		uint64_t site = 100 + syn_random(&seed) % 3, ns = 5000000 + syn_random(&seed) % 10000000;
+
+		syn_call(s, 1, "MPI_Send", site, SYN(.dst = 0, .count = 1, .gap_ns = ns));
+		syn_call(s, 0, "MPI_Iprobe", 200 + site, SYN(.src = 1, .asrc = 1, .poll_ns = ns));
+		syn_call(s, 0, "MPI_Recv", 300 + site, SYN(.src = 1, .count = 1));
+	}
+	syn_end(s);
+	return s;
+}
+
+/* A skeleton runs for as long as asked, also where a rank has no time of its own. */
+static void test_tests_that_wait(void **arg)
+{
+	struct syn *s = polled_tasks(20000);
+	struct trace *t = syn_open(s);
+	const struct skel_budget budget = {.seconds = 2};
+	struct skel_stages stages = {.excerpt = NULL};
+	struct errbuf err;
+	double wall_s;
+
+	(void)arg;
+	if (skel_understand(t, &budget, &stages, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_non_null(stages.excerpt);
+	assert_int_equal(run_own_wall(stages.excerpt, &wall_s, &err), 0);
+	assert_true(wall_s > 0.5 * budget.seconds && wall_s < 1.2 * budget.seconds);
+	assert_true(stages.plan.predicted_s < 1.2 * budget.seconds);
+	skel_stages_free(&stages);
+	trace_close(t);
+	syn_destroy(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_at_once), cmocka_unit_test(test_size_of_trees),
 					   cmocka_unit_test(test_alike_ranks_repeat), cmocka_unit_test(test_no_tree_and_no_pieces),
-					   cmocka_unit_test(test_runs_differ), cmocka_unit_test(test_waits_are_not_lost)};
+					   cmocka_unit_test(test_runs_differ), cmocka_unit_test(test_waits_are_not_lost),
+					   cmocka_unit_test(test_tests_that_wait)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
