@@ -449,8 +449,8 @@ int skel_understand_pieces(const struct trace *t, const struct skel_budget *budg
 	return rv;
 }
 
-/* A skeleton of pieces is within the limits, or enough nearer to them, to be worth that it is a sample. Is the other one within
- * them, it loses time: see gap_share_loses(). */
+/* A skeleton of pieces is within the limits, or enough nearer to them, to be worth that it is a sample. If the other
+ * one is within them, it loses time: see gap_share_loses(). */
 static bool worth(const struct skel_stages *pieces, const struct skel_stages *whole, double seconds)
 {
 	double over = beyond(pieces, seconds);
@@ -470,17 +470,19 @@ static bool preferred(const struct skel_stages *pieces, const struct skel_stages
 }
 
 /* why: there is no skeleton of pieces; NULL: there is. */
-static int refuse_lines(uint32_t lines, uint32_t most, const struct errbuf *why, struct errbuf *err)
+static int refuse_lines(const struct skel_stages *s, uint32_t most, const struct errbuf *why, struct errbuf *err)
 {
-	return err_set(err, "its skeleton would have %u lines, and at most %u can be built in time%s%.350s", lines, most,
+	return err_set(err, "its skeleton would have %s%u lines, and at most %u can be built in time%s%.350s",
+		       s->measured ? "" : "about ", s->lines, most,
 		       why != NULL ? "; no skeleton can be made of pieces of the run: " : "", why != NULL ? why->text : "");
 }
 
 static int refuse_tree(uint64_t items, const struct errbuf *why, struct errbuf *err)
 {
 	return err_set(err,
-		       "its calls do not repeat (%" PRIu64 " remain when loops are folded, and of at most %u a skeleton can be made"
-		       " in time); no skeleton can be made of pieces of the run: %.350s", items, TREE_ITEMS_MAX, why->text);
+		       "its ranks have %" PRIu64 " calls when loops are folded, and of at most %u a skeleton can be"
+		       " made in time; no skeleton can be made of pieces of the run: %.350s",
+		       items, TREE_ITEMS_MAX, why->text);
 }
 
 /* Of the whole run and of its pieces, the one that is nearer to the limits, or the one that there is. */
@@ -508,7 +510,7 @@ static int understand_best(const struct trace *t, const struct skel_budget *budg
 	/* each call takes a line: with more calls, the lines need not be counted */
 	if (out->lines > most && out->tree.n_leaf <= most && size_measure(out, err) != 0)
 		return -1;
-	return out->lines <= most ? 0 : refuse_lines(out->lines, most, rv == 0 ? NULL : &why, err);
+	return out->lines <= most ? 0 : refuse_lines(out, most, rv == 0 ? NULL : &why, err);
 }
 
 int skel_understand(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)

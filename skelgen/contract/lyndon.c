@@ -91,7 +91,7 @@ static uint32_t hash_match(const struct lyndon *y, uint32_t i, uint32_t j)
 	return got;
 }
 
-/* What the suffixes at i < j are known to share: the twin of i repeats i, and may have met j. *all: no more is equal. */
+/* What the suffixes at i < j are known to share: the twin of i repeats i, and may have met j. *all: no more is equal */
 static uint32_t twin_match(const struct lyndon *y, uint32_t i, uint32_t j, bool *all)
 {
 	uint32_t twin = i + y->shift, inside = y->window_end - i;
@@ -132,7 +132,8 @@ static uint32_t lyndon_match(struct lyndon *y, uint32_t i, uint32_t j)
 	return at;
 }
 
-/* Take the repetition of [i, i+length) at shift as the one to copy from, if it reaches further. */
+/* Take the repetition of [i, i+length) at shift as the one to copy from, if it reaches behind both copies
+ * of the present one: a short shift says what is up to there. */
 static void window_offer(struct lyndon *y, uint32_t i, uint32_t shift, uint32_t length)
 {
 	if (length < WINDOW_MIN || (y->shift && i + length <= y->window_end + y->shift))

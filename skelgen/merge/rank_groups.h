@@ -14,7 +14,8 @@
 #include "skelgen/merge/irregular_loops.h"
 #include "skelgen/tree/tree.h"
 
-/* Above this many events, the recorder's folded form is the rank's tree: contraction takes up to 24 bytes an event: 400 MB. */
+/* Above this many events, the recorder's folded form is the rank's tree: contraction takes up to 24 bytes an event,
+ * 400 MB. */
 #define RANK_GROUPS_EXPAND_MAX (1u << 24)
 
 /* Cost of a node of the tree, in runs of a leaf's variants. A node is a line to read, a run only a number in a table.

@@ -97,19 +97,36 @@ static const struct {
 	int8_t opens;
 	char kind;
 } epochs[] = {
-	{"MPI_Win_lock", 1, 'l'}, {"MPI_Win_unlock", -1, 'l'}, {"MPI_Win_start", 1, 's'}, {"MPI_Win_complete", -1, 's'},
-	{"MPI_Win_post", 1, 'p'}, {"MPI_Win_wait", -1, 'p'},   {"MPI_Win_test", -1, 'p'}, {"MPI_Win_fence", 0, 'f'},
-	{"MPI_Win_free", -1, 'f'},
+	{"MPI_Win_lock", 1, 'l'},     {"MPI_Win_unlock", -1, 'l'},     {"MPI_Win_lock_all", 1, 'a'},
+	{"MPI_Win_unlock_all", -1, 'a'}, {"MPI_Win_start", 1, 's'},    {"MPI_Win_complete", -1, 's'},
+	{"MPI_Win_post", 1, 'p'},     {"MPI_Win_wait", -1, 'p'},       {"MPI_Win_test", -1, 'p'},
+	{"MPI_Win_fence", 0, 'f'},    {"MPI_Win_free", -1, 'f'},
 };
 
-static void epoch_of(const struct trace_defs *d, uint32_t sym, struct call_role *r)
+static void object_of(struct call_role *r, enum role_object kind, int64_t makes, int64_t frees)
+{
+	if (makes < 0 && frees < 0)
+		return;
+	r->object = (uint8_t)kind;
+	r->makes = (int32_t)makes;
+	r->frees = (int32_t)frees;
+}
+
+/* With no exclusive locks, MPI_Win_lock_all waits for no other rank. So its epoch is an object, like its window. */
+static void epoch_of(const struct trace_defs *d, uint32_t sym, bool exclusive, struct call_role *r)
 {
 	const char *name = trace_fn[d->sigs.sig[sym].fn].name;
-	uint64_t of = (uint64_t)(sig_scalar(d, sym, TK_WIN, TRACE_NULL) + 1);
+	int64_t win = sig_scalar(d, sym, TK_WIN, TRACE_NULL);
+	uint64_t of = (uint64_t)(win + 1);
 
 	for (size_t i = 0; i < sizeof epochs / sizeof *epochs; i++) {
 		if (strcmp(epochs[i].name, name) != 0)
 			continue;
+		if (epochs[i].kind == 'a' && !exclusive) {
+			object_of(r, ROLE_LOCK_ALL, epochs[i].opens > 0 ? win : TRACE_NULL,
+				  epochs[i].opens < 0 ? win : TRACE_NULL);
+			return;
+		}
 		r->opens = epochs[i].opens;
 		of = mix(of, (uint64_t)epochs[i].kind);
 		r->epoch = mix(of, epochs[i].kind == 'l' ? (uint64_t)sig_scalar(d, sym, TK_DST, 0) : 0) | 1;
@@ -148,15 +165,6 @@ static void exposure_of(const struct trace_defs *d, uint32_t rank, uint32_t sym,
 
 /* ---- one symbol ---- */
 
-static void object_of(struct call_role *r, enum role_object kind, int64_t makes, int64_t frees)
-{
-	if (makes < 0 && frees < 0)
-		return;
-	r->object = (uint8_t)kind;
-	r->makes = (int32_t)makes;
-	r->frees = (int32_t)frees;
-}
-
 static void objects_of(const struct trace_defs *d, uint32_t sym, struct call_role *r)
 {
 	const struct trace_fn_info *f = &trace_fn[d->sigs.sig[sym].fn];
@@ -172,10 +180,6 @@ static void objects_of(const struct trace_defs *d, uint32_t sym, struct call_rol
 	else if (f->cls == TC_FILE)
 		object_of(r, ROLE_FILE, sig_scalar(d, sym, TK_NEWFILE, TRACE_NULL),
 			  strcmp(f->name, "MPI_File_close") == 0 ? sig_scalar(d, sym, TK_FILE, TRACE_NULL) : TRACE_NULL);
-	if (strcmp(f->name, "MPI_Win_lock_all") == 0)
-		object_of(r, ROLE_LOCK_ALL, sig_scalar(d, sym, TK_WIN, TRACE_NULL), TRACE_NULL);
-	else if (strcmp(f->name, "MPI_Win_unlock_all") == 0)
-		object_of(r, ROLE_LOCK_ALL, TRACE_NULL, sig_scalar(d, sym, TK_WIN, TRACE_NULL));
 	if (ends_with(f->name, "_init") && sig_scalar(d, sym, TK_NEWREQ, TRACE_NULL) >= 0)
 		object_of(r, ROLE_PERSISTENT, sig_scalar(d, sym, TK_NEWREQ, TRACE_NULL), TRACE_NULL);
 }
@@ -273,7 +277,7 @@ static uint32_t slots_count(const struct call_roles *r)
 	return n <= r->n ? (uint32_t)n : 0;
 }
 
-static int role_of(const struct trace_defs *d, uint32_t sym, struct call_role *r, struct errbuf *err)
+static int role_of(const struct trace_defs *d, uint32_t sym, bool exclusive, struct call_role *r, struct errbuf *err)
 {
 	const struct trace_fn_info *f = &trace_fn[d->sigs.sig[sym].fn];
 	const struct probed_call probed = probed_call_of(d, sym);
@@ -283,7 +287,7 @@ static int role_of(const struct trace_defs *d, uint32_t sym, struct call_role *r
 	r->slot = -1;
 	objects_of(d, sym, r);
 	slots_of(d, sym, r);
-	epoch_of(d, sym, r);
+	epoch_of(d, sym, exclusive, r);
 	r->probed.role = probed.role; /* a copy of all may change the bytes between */
 	r->probed.comm = probed.comm;
 	r->probed.src = probed.src;
@@ -297,7 +301,7 @@ static int role_of(const struct trace_defs *d, uint32_t sym, struct call_role *r
 struct roles_builder {
 	const struct trace_defs *d;
 	uint32_t rank, *counter; /* by communicator: its number; UINT32_MAX: none */
-	bool wild;
+	bool wild, exclusive;
 	struct hash_table roles;
 	uint32_t cap;
 };
@@ -348,7 +352,7 @@ static int roles_build(struct roles_builder *b, struct call_roles *out, struct e
 		counter_of(b, s, &r, out);
 		envelope_of(b->d, s, b->wild, &r);
 		exposure_of(b->d, b->rank, s, &r);
-		if (role_of(b->d, s, &r, err) != 0)
+		if (role_of(b->d, s, b->exclusive, &r, err) != 0)
 			return -1;
 		if (role_add(b, s, &r, out) != 0)
 			return err_set(err, "no memory for %u kinds of calls", out->n);
@@ -356,9 +360,24 @@ static int roles_build(struct roles_builder *b, struct call_roles *out, struct e
 	return 0;
 }
 
-int call_roles_build(const struct trace_defs *d, uint32_t rank, struct call_roles *out, struct errbuf *err)
+bool call_roles_exclude(const struct trace *t)
 {
-	struct roles_builder b = {.d = d, .rank = rank, .counter = malloc((d->n_comm + 1u) * sizeof *b.counter)};
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++) {
+		const struct trace_defs *d = &trace_get_rank(t, r)->defs;
+
+		for (uint32_t s = 0; s < d->sigs.n; s++)
+			if (d->sigs.sig[s].fn == FN_MPI_Win_lock &&
+			    sig_scalar(d, s, TK_INT, TLOCK_SHARED) == TLOCK_EXCLUSIVE)
+				return true;
+	}
+	return false;
+}
+
+int call_roles_build(const struct trace_defs *d, uint32_t rank, bool exclusive, struct call_roles *out,
+		     struct errbuf *err)
+{
+	struct roles_builder b = {.d = d, .rank = rank, .exclusive = exclusive,
+				  .counter = malloc((d->n_comm + 1u) * sizeof *b.counter)};
 	int rv;
 
 	b.wild = wildcards(d);

@@ -17,7 +17,7 @@ enum role_object { ROLE_NO_OBJECT, ROLE_COMM, ROLE_WIN, ROLE_LOCK_ALL, ROLE_FILE
 
 struct call_role {
 	bool always;           /* MPI_Init, MPI_Finalize: made in every excerpt */
-	uint8_t object;        /* enum role_object of makes and frees; MPI_Win_lock_all makes the epoch of its window */
+	uint8_t object;        /* enum role_object of makes and frees; epochs of MPI_Win_lock_all may be objects */
 	int32_t makes, frees;  /* number of the object; -1: none; both -1: the communicator is made on other ranks alone */
 	int64_t slot;          /* request or message that the call leaves open; -1: none */
 	int64_t single;        /* `starts` or `ends`, if that is one slot that is no array */
@@ -51,8 +51,12 @@ static inline const struct call_role *call_role_of(const struct call_roles *r, u
 	return &r->role[r->of[sym]];
 }
 
-/* The roles of a rank's symbols. Returns 0; -1 with the reason, also for calls that no excerpt can leave out. */
-int call_roles_build(const struct trace_defs *d, uint32_t rank, struct call_roles *out, struct errbuf *err);
+/* Does a rank lock a window exclusively? It waits for the ranks that have locked the window with MPI_Win_lock_all. */
+bool call_roles_exclude(const struct trace *t);
+/* The roles of a rank's symbols. exclusive: call_roles_exclude(). Returns 0; -1 with the reason, also for calls that no
+ * excerpt can leave out. */
+int call_roles_build(const struct trace_defs *d, uint32_t rank, bool exclusive, struct call_roles *out,
+		     struct errbuf *err);
 void call_roles_free(struct call_roles *r);
 
 /* The same on all ranks of a collective call, which is number `count` of its rank on the communicator. */

@@ -143,6 +143,42 @@ static int usual_find(struct finder *f, const struct call_roles *roles, struct e
 	return rv == 0 && s.no_memory ? err_set(err, "no memory to cut the run") : rv;
 }
 
+/* Walk of a rank that moves places back. */
+struct back {
+	struct finder *f;
+	uint64_t last; /* place where the usual was open */
+	uint32_t next; /* cut that the walk comes to */
+	bool any;
+};
+
+static void place_back(void *arg, uint64_t event, uint64_t open, const struct open_requests *requests)
+{
+	struct back *b = arg;
+	struct cuts *c = b->f->cuts;
+
+	(void)requests;
+	if (open == b->f->open[b->f->rank]) {
+		b->last = event;
+		b->any = true;
+	}
+	for (; b->next < c->n && c->at[(size_t)b->next * c->n_ranks + b->f->rank] <= event; b->next++)
+		if (b->any)
+			c->at[(size_t)b->next * c->n_ranks + b->f->rank] = b->last;
+}
+
+/* Move the rank's places back to where the usual epochs are open. A rank may have closed them, and wait for others.
+ * Cuts in that time are in front of the calls that closed them. Places stay where requests may be open: a rank has its
+ * usual requests open again soon, and from farther back fewer cuts came to places where they part nothing. */
+static int usual_places(struct finder *f, const struct call_roles *roles, struct errbuf *err)
+{
+	struct back b = {.f = f};
+	const struct walk_listener l = {.arg = &b, .before = place_back};
+
+	if (usual_find(f, roles, err) != 0)
+		return -1;
+	return roles[f->rank].open_requests ? 0 : rank_walk(trace_get_rank(f->t, f->rank), &roles[f->rank], &l, err);
+}
+
 /* ---- moments to places ---- */
 
 /* The rank's first call that returns after each moment. */
@@ -177,7 +213,7 @@ static int places_find(struct finder *f, const struct call_roles *roles, const u
 	for (f->rank = 0; rv == 0 && f->rank < f->cuts->n_ranks; f->rank++) {
 		rv = rank_places(f, clock, f->rank, moment, n, err);
 		if (rv == 0 && f->opens)
-			rv = usual_find(f, roles, err);
+			rv = usual_places(f, roles, err);
 	}
 	if (clock != NULL)
 		trace_clock_destroy(clock);

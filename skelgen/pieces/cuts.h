@@ -5,7 +5,8 @@
  * If call_roles.open_requests is set, sends and receives may be open at a cut. At all cuts the same ones are open then. The
  * receives get messages in the same order.
  * If call_roles.under_way is set, messages may be under way at a cut: on each channel equally many at all cuts (under_way.h).
- * Windows may be locked with MPI_Win_lock_all at a cut, others at each cut: a rank locks and unlocks them without others (kept.h).
+ * If no window is locked exclusively, a rank waits for nobody in MPI_Win_lock_all. Then windows may be locked so at a
+ * cut, others at each cut (kept.h).
  *
  * A cut begins as a moment. The calls that the moment parts are then moved in front of the cut, until none is parted.
  * Source: Chandy and Lamport, "Distributed snapshots", ACM TOCS 3(1), 1985, for the condition.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Kept calls: an excerpt makes them although their segment is left out. They make communicators, windows, files and
- * persistent requests that a later piece may use, or free such objects. An epoch of MPI_Win_lock_all is such an object, too.
+ * persistent requests that a later piece may use, or free such objects. An epoch of MPI_Win_lock_all is such an
+ * object, too.
  */
 #ifndef PRECEDENT_SKELGEN_PIECES_KEPT_H
 #define PRECEDENT_SKELGEN_PIECES_KEPT_H

@@ -93,11 +93,13 @@ static uint32_t moments_lay(double begin, double end, struct survey *s, uint64_t
 
 static int roles_build(struct survey *s, struct errbuf *err)
 {
+	bool exclusive = call_roles_exclude(s->trace);
+
 	s->roles = calloc(s->n_ranks, sizeof *s->roles);
 	if (s->roles == NULL)
 		return err_set(err, "no memory for %u ranks", s->n_ranks);
 	for (uint32_t r = 0; r < s->n_ranks; r++)
-		if (call_roles_build(&trace_get_rank(s->trace, r)->defs, r, &s->roles[r], err) != 0)
+		if (call_roles_build(&trace_get_rank(s->trace, r)->defs, r, exclusive, &s->roles[r], err) != 0)
 			return -1;
 	return 0;
 }

@@ -187,20 +187,16 @@ bool gap_share_matters(const struct skel_tree *tree, const struct skel_times *ti
 	return won > fmin(MATTERS_NS, plan->gap_least_ns / 2) * (double)made;
 }
 
-/* Unsuccessful tests that wait are in the ranks' time, and in no node. */
 bool gap_share_loses(const struct skel_tree *tree, const struct skel_times *times, const struct skel_plan *plan)
 {
-	double wall_ns = 0, waits_ns = -times->delayed_ns - times->node_ns[tree->root->id];
+	double waits_ns = times->vain_ns, all_ns = times->vain_ns + times->node_ns[tree->root->id];
 
-	for (uint32_t r = 0; r < tree->n_ranks; r++)
-		wall_ns += times->rank_wall_ns[r] / tree->n_ranks;
-	waits_ns = fmax(0, waits_ns + wall_ns);
 	for (uint32_t i = 0; i < tree->n_leaf; i++) {
 		uint8_t cls = trace_fn[tree->leaf[i]->fn].cls;
 
 		for (uint32_t k = 0; k < rank_set_count(&tree->leaf[i]->ranks); k++)
-			if (cls == TC_RECV || cls == TC_SENDRECV || cls == TC_WAIT || cls == TC_PROBE)
+			if (cls == TC_SEND || cls == TC_RECV || cls == TC_SENDRECV || cls == TC_WAIT || cls == TC_PROBE)
 				waits_ns += times->leaf[i][k].dur_ns / tree->n_ranks;
 	}
-	return skel_plan_shares_gaps(plan) && waits_ns > LOSES * wall_ns;
+	return skel_plan_shares_gaps(plan) && waits_ns > LOSES * all_ns;
 }

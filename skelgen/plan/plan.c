@@ -237,6 +237,14 @@ static double time_left(const struct skel_plan *plan, const struct skel_times *t
 	return n->kind == SKEL_LOOP && c->run != c->total ? sum * skel_plan_kept(n, c) : sum;
 }
 
+/* Returns what sharing saves of the mean time. A share is chosen by the rank that saves most, here taken for the longest. */
+static double share_gaps(struct planner *p, double whole)
+{
+	double longest = p->plan->longest;
+
+	return gap_share_choose(p->tree, p->times, (whole - p->budget_ns) * longest, p->plan) / longest;
+}
+
 /* Cut loops first. If the time still exceeds the budget, run only a share of each long gap. Returns the time of the plan,
  * ns. */
 static double plan_within(struct planner *p)
@@ -246,14 +254,14 @@ static double plan_within(struct planner *p)
 	p->plan->gap_share = 1;
 	p->plan->gap_least_ns = GAP_LONG_NS;
 	if (left > FAR_AWAY * p->budget_ns)
-		left -= gap_share_choose(p->tree, p->times, whole - p->budget_ns, p->plan);
+		left -= share_gaps(p, whole);
 	while (left > WITHIN * p->budget_ns && p->plan->gap_least_ns > GAP_SHORT_NS) {
 		p->plan->gap_least_ns /= 2;
-		left = whole - gap_share_choose(p->tree, p->times, whole - p->budget_ns, p->plan);
+		left = whole - share_gaps(p, whole);
 	}
 	if (left > FAR_AWAY * p->budget_ns && p->times->polled_ns > GAP_POLLED * left) {
 		p->plan->gap_least_ns = GAP_POLLED_NS;
-		left = whole - gap_share_choose(p->tree, p->times, whole - p->budget_ns, p->plan);
+		left = whole - share_gaps(p, whole);
 	}
 	return left;
 }
@@ -317,7 +325,7 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 		p.precision = budget->precision > 0 ? budget->precision : SKEL_PRECISION;
 
 	if (budget->seconds > 0)
-		p.budget_ns = fmin(p.budget_ns, budget->seconds * 1e9 / fmax(1, plan->crowd));
+		p.budget_ns = fmin(p.budget_ns, budget->seconds * 1e9 / fmax(plan->crowd, plan->longest));
 	if (budget->scale > 1)
 		p.budget_ns = fmin(p.budget_ns, all / budget->scale);
 	left = plan_within(&p);
@@ -330,7 +338,7 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 	if (p.precision > 0)
 		precision_apply(&p);
 	windows_lay(plan, tree->root);
-	left = time_left(plan, times, tree->root) - gap_share_saved(tree, times, plan);
+	left = time_left(plan, times, tree->root) - gap_share_saved(tree, times, plan) / plan->longest;
 	plan->n_cut = 0;
 	for (uint32_t i = 0; i < plan->n_node; i++)
 		plan->n_cut += plan->cut[i].run != plan->cut[i].total;
@@ -338,7 +346,7 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 	plan->whole_s = all > 0 ? plan->full_s * time_whole(plan, times, tree->root) / all : plan->full_s;
 	plan->predicted_s = all > 0 ? plan->full_s * left / all : plan->full_s;
 	if (plan->crowd > 0) /* without the time that other programs had */
-		plan->predicted_s = fmin(plan->predicted_s, plan->crowd * left * 1e-9);
+		plan->predicted_s = fmin(plan->predicted_s, fmax(plan->crowd, plan->longest) * left * 1e-9);
 }
 
 /* Allocate the windows of every loop that might be cut. */
@@ -354,7 +362,7 @@ static int windows_alloc(const struct skel_tree *tree, const struct skel_node *n
 	return 0;
 }
 
-/* Own times of the ranks, without waits in unsuccessful tests. */
+/* Own times of the ranks, without waits in unsuccessful tests. Without memory they count as equal. */
 static double longest_over_mean(const struct skel_tree *tree, const struct skel_times *times)
 {
 	double *own_ns = calloc(tree->n_ranks + 1u, sizeof *own_ns), longest = 0, sum = 0;
@@ -383,7 +391,8 @@ int skel_plan(const struct skel_tree *tree, const struct skel_times *times, cons
 	memset(out, 0, sizeof *out);
 	if (run_place_find(tree->trace, &place) < 0)
 		return err_set(err, "no memory to plan %u ranks", tree->n_ranks);
-	out->crowd = place.processors > 0 ? fmax(fmax(1, place.crowd), longest_over_mean(tree, times)) : 0;
+	out->crowd = place.processors > 0 ? fmax(1, place.crowd) : 0;
+	out->longest = longest_over_mean(tree, times);
 	out->cut = calloc(tree->n_node + 1u, sizeof *out->cut);
 	out->windows = calloc(tree->n_node + 1u, sizeof *out->windows);
 	out->meets = calloc(tree->n_node + 1u, sizeof *out->meets);

@@ -51,9 +51,8 @@ struct skel_plan {
 	const struct skel_series *series; /* from the times that the plan was made with */
 	double gap_share;           /* share of every gap longer than gap_least_ns that runs (gap_sampling.h); 1: all */
 	double gap_least_ns;
-	/* Time of the skeleton over the mean own time of its ranks, at least 1; 0: not known. Ranks share processors, or wait in
-	 * tests for the rank that computes longest. */
-	double crowd;
+	double crowd;               /* ranks per processor of the traced run, at least 1: they wait for each other; 0: not known */
+	double longest;             /* own time of the longest rank over the mean: others may wait for it in tests */
 	uint8_t *meets;             /* by node id: enum skel_meets, set by skel_match() */
 	struct skel_rooms rooms;    /* buffer sizes of receives that are recorded too short (tree/rooms.h) */
 	double full_s, predicted_s; /* run time of the program, and of the skeleton */

@@ -219,7 +219,7 @@ struct rank_sums {
 	struct stratum_counts *counts; /* [2 * leaf_id]; [2 * leaf_id + 1]: executions that enter the leaf's loop */
 	struct hist_table given_up;    /* times that are known only as a histogram */
 	uint64_t events, untimed;
-	double delayed, polled, elapsed;
+	double delayed, polled, vain, elapsed;
 };
 
 static int call_add(const struct skel_tree *tree, struct skel_times *t, const struct timed_walk *w, struct rank_sums *s)
@@ -242,6 +242,7 @@ static int call_add(const struct skel_tree *tree, struct skel_times *t, const st
 			pace_add(&t->pace, w->ev.sym, (double)enter, (double)w->ev.gap_ns);
 			s->delayed += own_iter_delayed(w->times);
 			s->polled += own_iter_polled(w->times);
+			s->vain += own_iter_vain(w->times);
 		}
 		event_add(lt, c, w->occ, (double)w->ev.gap_ns, (double)w->ev.dur_ns);
 		return draw_add(lt, c, w->occ, (double)w->ev.gap_ns);
@@ -299,6 +300,7 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 	t->untimed += s.untimed;
 	t->delayed_ns += s.delayed / tree->n_ranks;
 	t->polled_ns += s.polled / tree->n_ranks;
+	t->vain_ns += s.vain / tree->n_ranks;
 	t->elapsed_ns += s.elapsed / tree->n_ranks;
 	t->delayed_most_ns = fmax(t->delayed_most_ns, s.delayed);
 	return rv;

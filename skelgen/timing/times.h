@@ -54,6 +54,7 @@ struct skel_times {
 	double wall_ns;               /* of the longest */
 	double gap_ns;                /* of all calls but MPI_Init, mean over ranks: computation */
 	double polled_ns;             /* part of gap_ns in unsuccessful tests that are work, mean over ranks */
+	double vain_ns;               /* unsuccessful tests that wait, in no node; mean over ranks */
 	/* Time in gaps in which a rank was ready but other processes had its processor. Only the wall times include this
 	 * time: gaps and calls are the rank's own time (trace/cpu_time/own_iter.h). */
 	double delayed_ns, delayed_most_ns; /* mean over ranks, and of the rank that lost most */

@@ -33,7 +33,7 @@ my %tool = (
 	cromwell => sub {
 		my ($input) = @_;
 		my $call = "$home/cromwell-executions/flow/" . uuid() . '/call-step';
-		my ($tmp, $pipe) = map { digits(7) . 'e' } 1, 2; # without a letter it may be a date: see common/made_up.c
+		my ($tmp, $pipe) = map { digits(7) . 'e' } 1, 2; # without a letter: perhaps a date (common/made_up.c)
 		$testbed->write("$call/execution/script", "#!/bin/bash\n\ncd $call/execution\ntmpDir=\$(mkdir -p \"$call/tmp.$tmp\" && echo \"$call/tmp.$tmp\")\n"
 			. "export TMPDIR=\"\$tmpDir\"\nout$pipe=\"\${tmpDir}/out.\$\$\"\nmkfifo \"\$out$pipe\"\ntee '$call/execution/stdout' < \"\$out$pipe\" &\n"
 			. "(\ncd $call/execution\ncat $home/$input\nsleep 12\n) > \"\$out$pipe\"\necho \$? > rc\n");

@@ -205,3 +205,8 @@ void own_iter_destroy(struct own_iter *it)
 	free(it->ahead);
 	free(it);
 }
+
+double own_iter_vain(const struct own_iter *it)
+{
+	return it->ahead[(it->given - 1) % AHEAD].vain_ns;
+}

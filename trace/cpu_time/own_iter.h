@@ -24,6 +24,8 @@ int own_iter_next(struct own_iter *it, struct trace_event *ev, bool *times_known
 uint64_t own_iter_skip(struct own_iter *it, uint64_t event);
 /* Unsuccessful tests in the gap of the event given last that count as work, ns, delay included. */
 double own_iter_polled(const struct own_iter *it);
+/* Unsuccessful tests before the event given last that are no work, ns, without delay. */
+double own_iter_vain(const struct own_iter *it);
 /* Delay that was taken out of the gap of the event given last, ns. */
 double own_iter_delayed(const struct own_iter *it);
 /* Sum of the calls and gaps of all threads that were given so far, by the clock: ns, delay included, without MPI_Init and

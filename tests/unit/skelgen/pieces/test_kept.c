@@ -173,8 +173,9 @@ static void test_teams(void **arg)
 	assert_true(kept > 0 && left_out > 0);
 }
 
-/* Windows are made and freed all the time. Accesses follow a fence, or each window is locked for as long as it lives. */
-static struct syn *remade(uint32_t steps, uint32_t windows, bool locked)
+/* Windows are made and freed all the time. Accesses follow a fence, or each window is locked while it lives.
+ * Rank 1 locks later. exclusive: at last each rank locks a window alone. */
+static struct syn *remade(uint32_t steps, uint32_t windows, bool locked, bool exclusive)
 {
 	struct syn *s = syn_create(2);
 
@@ -183,7 +184,8 @@ static struct syn *remade(uint32_t steps, uint32_t windows, bool locked)
 			syn_win(s, r, 0, 64);
 	syn_begin(s);
 	for (uint32_t r = 0; r < 2; r++) {
-		const char *before = locked ? "MPI_Win_lock_all" : "MPI_Win_fence", *after = locked ? "MPI_Win_unlock_all" : "MPI_Win_fence";
+		const char *before = locked ? "MPI_Win_lock_all" : "MPI_Win_fence";
+		const char *after = locked ? "MPI_Win_unlock_all" : "MPI_Win_fence";
 		uint64_t seed = 5;
 		uint32_t win = 0;
 
@@ -199,12 +201,18 @@ static struct syn *remade(uint32_t steps, uint32_t windows, bool locked)
 			if (syn_random(&seed) % 64 != 0)
 				continue;
 			syn_call(s, r, "MPI_Win_create", 15, SYN(.win = (win + 1) % windows));
+			for (uint32_t i = 0; i < 3 * r; i++)
+				syn_call(s, r, "MPI_Send", 18, SYN(.dst = TRACE_PROC_NULL, .gap_ns = 5000));
 			syn_call(s, r, before, 12, SYN(.win = (win + 1) % windows));
 			syn_call(s, r, after, 14, SYN(.win = win));
 			syn_call(s, r, "MPI_Win_free", 16, SYN(.win = win));
 			win = (win + 1) % windows;
 		}
 		syn_call(s, r, after, 14, SYN(.win = win));
+		if (exclusive) {
+			syn_call(s, r, "MPI_Win_lock", 19, SYN(.win = win, .dst = 0, .integer = TLOCK_EXCLUSIVE));
+			syn_call(s, r, "MPI_Win_unlock", 19, SYN(.win = win, .dst = 0));
+		}
 		syn_call(s, r, "MPI_Win_free", 17, SYN(.win = win));
 	}
 	syn_end(s);
@@ -241,8 +249,10 @@ static uint32_t wrong_accesses(const struct trace *t, uint32_t rank)
 		} else if (strcmp(name, "MPI_Put") == 0) {
 			wrong += !open[win];
 			busy[win] = true;
+		} else if (strcmp(name, "MPI_Win_flush_all") == 0) {
+			wrong += !open[win];
 		} else if (strcmp(name, "MPI_Win_free") == 0) {
-			wrong += busy[win];
+			wrong += !made[win] || busy[win];
 			made[win] = open[win] = false;
 		}
 	}
@@ -267,7 +277,7 @@ static void test_windows_are_remade(void **arg)
 	(void)arg;
 	for (int i = 0; i < 6; i++) {
 		bool locked = i % 2 != 0;
-		struct syn *s = remade(6000, locked ? WINDOWS : 3, locked);
+		struct syn *s = remade(6000, locked ? WINDOWS : 3, locked, false);
 		struct trace *t = syn_open(s), *excerpt;
 		double seconds = share[i / 2] * (double)trace_get_rank(t, 0)->wall_ns * 1e-9;
 		struct survey v;
@@ -287,11 +297,32 @@ static void test_windows_are_remade(void **arg)
 	}
 }
 
+/* A rank that locks a window exclusively waits for the others that have locked it. Then all cuts have the same windows
+ * locked. */
+static void test_exclusive_locks(void **arg)
+{
+	(void)arg;
+	for (int exclusive = 0; exclusive < 2; exclusive++) {
+		struct syn *s = remade(6000, WINDOWS, true, exclusive);
+		struct trace *t = syn_open(s);
+		double seconds = 0.03 * (double)trace_get_rank(t, 0)->wall_ns * 1e-9;
+		struct errbuf err;
+		struct survey v;
+
+		assert_int_equal(survey_make(t, seconds, &v, &err), 0);
+		assert_int_equal(longest_of(&v) > trace_get_rank(t, 0)->events.length / 2, exclusive);
+		survey_free(&v);
+		trace_close(t);
+		syn_destroy(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_teams),
 		cmocka_unit_test(test_windows_are_remade),
+		cmocka_unit_test(test_exclusive_locks),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
