@@ -132,8 +132,8 @@ static uint32_t lyndon_match(struct lyndon *y, uint32_t i, uint32_t j)
 	return at;
 }
 
-/* Take the repetition of [i, i+length) at shift as the one to copy from, if it reaches behind both copies
- * of the present one: a short shift says what is up to there. */
+/* Take the repetition of [i, i+length) at shift as the one to copy from, if it reaches behind both copies of the
+ * present one. Up to there the present one tells the text. */
 static void window_offer(struct lyndon *y, uint32_t i, uint32_t shift, uint32_t length)
 {
 	if (length < WINDOW_MIN || (y->shift && i + length <= y->window_end + y->shift))

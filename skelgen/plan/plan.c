@@ -237,7 +237,8 @@ static double time_left(const struct skel_plan *plan, const struct skel_times *t
 	return n->kind == SKEL_LOOP && c->run != c->total ? sum * skel_plan_kept(n, c) : sum;
 }
 
-/* Returns what sharing saves of the mean time. The share is chosen by the rank that saves most, taken for the longest. */
+/* Returns what sharing saves of the mean time. The share is chosen by the rank that saves most, as if it were the
+ * longest. */
 static double share_gaps(struct planner *p, double whole)
 {
 	double longest = p->plan->longest;
