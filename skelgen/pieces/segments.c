@@ -34,15 +34,6 @@ static bool may_wait(uint8_t cls)
 	return cls != TC_ISEND && cls != TC_IRECV && cls != TC_START && cls != TC_ICOLL && cls != TC_LOCAL && cls != TC_RMA;
 }
 
-/* When the event given last begins with its gap, on the common time line. */
-static double begin_of(const struct own_iter *it, const struct trace_clock *clock, uint32_t rank)
-{
-	uint64_t enter, leave, gap;
-
-	own_iter_when(it, &enter, &leave, &gap);
-	return (double)trace_clock_ns(clock, rank, enter) - (double)gap - own_iter_polled(it);
-}
-
 static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts *cuts, const struct trace_clock *clock,
 			struct segments *out, struct errbuf *err)
 {
@@ -66,14 +57,14 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 			continue;
 		begin = begin > 0 ? begin : enter - gap;
 		while (seg < cuts->n && cuts->at[(size_t)seg * cuts->n_ranks + rank] <= e)
-			out->late_ns[(size_t)++seg * cuts->n_ranks + rank] = begin_of(it, clock, rank);
+			out->late_ns[(size_t)++seg * cuts->n_ranks + rank] = (double)trace_clock_ns(clock, rank, own_iter_begin(it));
 		s = &out->at[seg];
 		s->events++;
 		s->waits[dimension(d, ev.sym, false)] += may_wait(trace_fn[d->sigs.sig[ev.sym].fn].cls);
 		s->timed &= known;
 		s->gap_ns += (double)ev.gap_ns / cuts->n_ranks;
 		s->share[dimension(d, ev.sym, true)] += (double)ev.gap_ns;
-		s->share[dimension(d, ev.sym, false)] += (double)ev.dur_ns;
+		s->share[dimension(d, ev.sym, false)] += (double)ev.dur_ns + own_iter_vain(it);
 		out->gap_ns += (double)ev.gap_ns / cuts->n_ranks;
 		out->polled_ns += own_iter_polled(it) / cuts->n_ranks;
 		delayed += own_iter_delayed(it);

@@ -17,7 +17,7 @@
 #define SEGMENTS_MOST    2001 /* of a run */
 
 struct segment {
-	double ns;       /* mean over ranks of their own time in it */
+	double ns;       /* mean over ranks of their own time in it; unsuccessful tests that are no work wait like calls */
 	double gap_ns;   /* of it: computation */
 	double late_ns;  /* mean over ranks: apart from `ns`, a piece of it runs so long */
 	uint64_t events; /* of all ranks */

@@ -15,9 +15,8 @@
 #include "trace/functions.h"
 
 #define MAX_VALUES 8192
-#define GRAPH_MOST 16 /* neighbours */
 
-static void *need(void *p)
+void *syn_need(void *p)
 {
 	if (!p) {
 		perror("synthetic trace");
@@ -49,10 +48,10 @@ uint32_t syn_comm(struct syn *s, uint32_t rank, const uint32_t *member, uint32_t
 	struct trace_defs *d = &s->rank[rank].defs;
 	struct trace_comm *c;
 
-	d->comm = need(realloc(d->comm, (d->n_comm + 1u) * sizeof(*d->comm)));
+	d->comm = syn_need(realloc(d->comm, (d->n_comm + 1u) * sizeof(*d->comm)));
 	c = &d->comm[d->n_comm];
 	*c = (struct trace_comm){.kind = TCOMM_INTRA};
-	c->members.rank = need(malloc(n * sizeof(*member)));
+	c->members.rank = syn_need(malloc(n * sizeof(*member)));
 	memcpy(c->members.rank, member, n * sizeof(*member));
 	c->members.n = n;
 	return d->n_comm++;
@@ -62,7 +61,7 @@ uint32_t syn_win(struct syn *s, uint32_t rank, uint32_t comm, uint64_t size)
 {
 	struct trace_defs *d = &s->rank[rank].defs;
 
-	d->win = need(realloc(d->win, (d->n_win + 1u) * sizeof(*d->win)));
+	d->win = syn_need(realloc(d->win, (d->n_win + 1u) * sizeof(*d->win)));
 	d->win[d->n_win] = (struct trace_win){.kind = TWIN_CREATE, .comm = comm, .ordinal = d->n_win, .size = size,
 					      .disp_unit = 8};
 	return d->n_win++;
@@ -72,16 +71,16 @@ uint32_t syn_file(struct syn *s, uint32_t rank, uint32_t comm, const char *name)
 {
 	struct trace_defs *d = &s->rank[rank].defs;
 
-	d->file = need(realloc(d->file, (d->n_file + 1u) * sizeof(*d->file)));
-	d->file[d->n_file] = (struct trace_file){.comm = comm, .amode = TFILE_RDWR, .name = need(strdup(name))};
+	d->file = syn_need(realloc(d->file, (d->n_file + 1u) * sizeof(*d->file)));
+	d->file[d->n_file] = (struct trace_file){.comm = comm, .amode = TFILE_RDWR, .name = syn_need(strdup(name))};
 	return d->n_file++;
 }
 
 static void add_type(struct trace_defs *d, const char *name, int64_t size)
 {
-	d->type = need(realloc(d->type, (d->n_type + 1u) * sizeof(*d->type)));
+	d->type = syn_need(realloc(d->type, (d->n_type + 1u) * sizeof(*d->type)));
 	d->type[d->n_type++] =
-		(struct trace_type){.name = need(strdup(name)), .combiner = TCOMB_NAMED, .size = size, .extent = size};
+		(struct trace_type){.name = syn_need(strdup(name)), .combiner = TCOMB_NAMED, .size = size, .extent = size};
 }
 
 static uint32_t site_index(struct trace_defs *d, uint64_t site)
@@ -89,7 +88,7 @@ static uint32_t site_index(struct trace_defs *d, uint64_t site)
 	for (uint32_t i = 0; i < d->n_site; i++)
 		if (d->site[i].hash == site)
 			return i;
-	d->site = need(realloc(d->site, (d->n_site + 1u) * sizeof(*d->site)));
+	d->site = syn_need(realloc(d->site, (d->n_site + 1u) * sizeof(*d->site)));
 	d->site[d->n_site] = (struct trace_site){.hash = site, .n_frame = 1, .offset = {0x1000 + 16 * site}};
 	return d->n_site++;
 }
@@ -99,30 +98,30 @@ static void init_rank(struct syn *s, uint32_t rank, const uint32_t *world)
 	struct syn_rank *r = &s->rank[rank];
 	struct trace_defs *d = &r->defs;
 
-	r->fold = need(fold_create());
+	r->fold = syn_need(fold_create());
 	syn_comm(s, rank, world, s->n_ranks);
 	syn_comm(s, rank, &rank, 1);
 	add_type(d, "MPI_DOUBLE", 8);
 	add_type(d, "MPI_INT", 4);
 	add_type(d, "MPI_BYTE", 1);
-	d->op = need(calloc(1, sizeof(*d->op)));
-	d->op[0] = (struct trace_op){need(strdup("MPI_SUM")), 1};
+	d->op = syn_need(calloc(1, sizeof(*d->op)));
+	d->op[0] = (struct trace_op){syn_need(strdup("MPI_SUM")), 1};
 	d->n_op = 1;
-	d->module = need(calloc(1, sizeof(*d->module)));
-	d->module[0] = (struct trace_module){need(strdup("/usr/bin/simulated")), need(strdup("ab12"))};
+	d->module = syn_need(calloc(1, sizeof(*d->module)));
+	d->module[0] = (struct trace_module){syn_need(strdup("/usr/bin/simulated")), syn_need(strdup("ab12"))};
 	d->n_module = 1;
-	d->proc = (struct trace_proc){.host = need(strdup("node1")), .program = need(strdup("/usr/bin/simulated")),
+	d->proc = (struct trace_proc){.host = syn_need(strdup("node1")), .program = syn_need(strdup("/usr/bin/simulated")),
 				      .pid = 1000 + rank, .ns_per_tick = 1.0, .start_real_ns = 1000000000,
 				      .finalized = 1};
 }
 
 struct syn *syn_create(uint32_t n_ranks)
 {
-	struct syn *s = need(calloc(1, sizeof(*s)));
-	uint32_t *world = need(calloc(n_ranks, sizeof(*world)));
+	struct syn *s = syn_need(calloc(1, sizeof(*s)));
+	uint32_t *world = syn_need(calloc(n_ranks, sizeof(*world)));
 
 	s->n_ranks = n_ranks;
-	s->rank = need(calloc(n_ranks, sizeof(*s->rank)));
+	s->rank = syn_need(calloc(n_ranks, sizeof(*s->rank)));
 	for (uint32_t r = 0; r < n_ranks; r++)
 		world[r] = r;
 	for (uint32_t r = 0; r < n_ranks; r++)
@@ -194,7 +193,6 @@ static int64_t scalar(uint8_t kind, const struct syn_args *a)
 static const int64_t no_wildcard[MAX_REQS] = {
 	[0 ... MAX_REQS - 1] = TRACE_NULL,
 };
-static const int64_t first_request[1] = {0};
 
 static uint32_t array(uint8_t kind, const struct syn_args *a, const int64_t **val)
 {
@@ -242,7 +240,7 @@ void syn_call(struct syn *s, uint32_t rank, const char *fn, uint64_t site, const
 	r->ticks += args->poll_ns + gap + dur;
 	if (r->n == r->cap) {
 		r->cap = r->cap ? r->cap * 2 : 256;
-		r->sym = need(realloc(r->sym, r->cap * sizeof(*r->sym)));
+		r->sym = syn_need(realloc(r->sym, r->cap * sizeof(*r->sym)));
 	}
 	r->sym[r->n++] = sym;
 }
@@ -268,7 +266,7 @@ void syn_window(struct syn *s, uint32_t rank, uint64_t delayed_ns)
 {
 	struct syn_rank *r = &s->rank[rank];
 
-	r->sample = need(realloc(r->sample, (r->n_sample + 1u) * sizeof(*r->sample)));
+	r->sample = syn_need(realloc(r->sample, (r->n_sample + 1u) * sizeof(*r->sample)));
 	r->sample[r->n_sample++] =
 		(struct trace_sample){.flags = TSAMPLE_BORDER, .event = r->n, .tick = r->ticks, .delayed_ns = delayed_ns};
 }
@@ -277,7 +275,7 @@ void syn_window(struct syn *s, uint32_t rank, uint64_t delayed_ns)
 
 static void encode_samples(const struct syn_rank *r, struct buf *raw)
 {
-	struct trace_sample *sample = need(calloc(r->n_sample + 2u, sizeof(*sample)));
+	struct trace_sample *sample = syn_need(calloc(r->n_sample + 2u, sizeof(*sample)));
 	struct trace_samples all = {.n = r->n_sample + 2, .n_thread = 1, .period_ns = 1000000, .sample = sample};
 
 	sample[0].flags = TSAMPLE_BORDER;
@@ -455,336 +453,4 @@ struct trace *syn_open(struct syn *s)
 struct trace *syn_open_partial(struct syn *s)
 {
 	return open_as(s, true);
-}
-
-/* ---- programs ---- */
-
-/* Neighbour of a rank on a grid, row-major: TRACE_PROC_NULL outside an open border. */
-static int64_t neighbour(uint32_t columns, uint32_t rows, uint32_t rank, int dc, int dr, enum syn_border border)
-{
-	int64_t c = (int64_t)(rank % columns) + dc, r = (int64_t)(rank / columns) + dr;
-
-	if (border == SYN_PERIODIC) {
-		c = (c + columns) % columns;
-		r = (r + rows) % rows;
-	}
-	if (c < 0 || r < 0 || c >= columns || r >= rows)
-		return TRACE_PROC_NULL;
-	return r * columns + c;
-}
-
-struct syn *syn_stencil(uint32_t columns, uint32_t rows, uint32_t iterations, enum syn_border border)
-{
-	static const int dc[4] = {-1, 1, 0, 0}, dr[4] = {0, 0, -1, 1};
-	struct syn *s = syn_create(columns * rows);
-
-	syn_begin(s);
-	for (uint32_t r = 0; r < s->n_ranks; r++) {
-		syn_call(s, r, "MPI_Bcast", 10, SYN(.count = 4, .type = 1));
-		for (uint32_t i = 0; i < iterations; i++) {
-			int64_t reqs[8];
-			uint32_t n = 0;
-
-			for (int k = 0; k < 4; k++) {
-				int64_t p = neighbour(columns, rows, r, dc[k], dr[k], border);
-
-				if (border == SYN_SKIP && p < 0)
-					continue;
-				syn_call(s, r, "MPI_Irecv", 20 + k, SYN(.src = p, .tag = k ^ 1, .count = 100, .req = n));
-				reqs[n] = n;
-				n++;
-			}
-			for (int k = 0; k < 4; k++) {
-				int64_t p = neighbour(columns, rows, r, dc[k], dr[k], border);
-
-				if (border == SYN_SKIP && p < 0)
-					continue;
-				syn_call(s, r, "MPI_Isend", 30 + k, SYN(.dst = p, .tag = k, .count = 100, .req = n));
-				reqs[n] = n;
-				n++;
-			}
-			syn_call(s, r, "MPI_Waitall", 40, SYN(.reqs = reqs, .n_reqs = n, .dur_ns = 2000));
-			if (i % 10 == 9)
-				syn_call(s, r, "MPI_Allreduce", 41, SYN(.tag = 0));
-		}
-	}
-	syn_end(s);
-	return s;
-}
-
-struct syn *syn_wavefront(uint32_t columns, uint32_t rows, uint32_t planes, uint32_t iterations)
-{
-	struct syn *s = syn_create(columns * rows);
-
-	syn_begin(s);
-	for (uint32_t r = 0; r < s->n_ranks; r++) {
-		int64_t w = neighbour(columns, rows, r, -1, 0, SYN_PROC_NULL);
-		int64_t e = neighbour(columns, rows, r, 1, 0, SYN_PROC_NULL);
-		int64_t n = neighbour(columns, rows, r, 0, -1, SYN_PROC_NULL);
-		int64_t t = neighbour(columns, rows, r, 0, 1, SYN_PROC_NULL);
-
-		for (uint32_t i = 0; i < iterations; i++) {
-			for (uint32_t k = 0; k < planes; k++) {
-				if (n >= 0)
-					syn_call(s, r, "MPI_Recv", 20, SYN(.src = n, .tag = 1, .count = 40));
-				if (w >= 0)
-					syn_call(s, r, "MPI_Recv", 21, SYN(.src = w, .tag = 1, .count = 40));
-				if (t >= 0)
-					syn_call(s, r, "MPI_Send", 22, SYN(.dst = t, .tag = 1, .count = 40));
-				if (e >= 0)
-					syn_call(s, r, "MPI_Send", 23, SYN(.dst = e, .tag = 1, .count = 40));
-			}
-			for (uint32_t k = 0; k < planes; k++) {
-				if (t >= 0)
-					syn_call(s, r, "MPI_Recv", 30, SYN(.src = t, .tag = 2, .count = 40));
-				if (e >= 0)
-					syn_call(s, r, "MPI_Recv", 31, SYN(.src = e, .tag = 2, .count = 40));
-				if (n >= 0)
-					syn_call(s, r, "MPI_Send", 32, SYN(.dst = n, .tag = 2, .count = 40));
-				if (w >= 0)
-					syn_call(s, r, "MPI_Send", 33, SYN(.dst = w, .tag = 2, .count = 40));
-			}
-			syn_call(s, r, "MPI_Allreduce", 40, SYN(.count = 5));
-		}
-	}
-	syn_end(s);
-	return s;
-}
-
-struct syn *syn_cg(uint32_t columns, uint32_t rows, uint32_t iterations)
-{
-	struct syn *s = syn_create(columns * rows);
-	uint32_t *member = need(calloc(columns, sizeof(*member)));
-
-	syn_begin(s);
-	for (uint32_t r = 0; r < s->n_ranks; r++) {
-		uint32_t me = r % columns, comm;
-
-		for (uint32_t c = 0; c < columns; c++)
-			member[c] = r / columns * columns + c;
-		comm = syn_comm(s, r, member, columns);
-		syn_call(s, r, "MPI_Comm_split", 10, SYN(.integer = r / columns, .newcomm = comm));
-		for (uint32_t i = 0; i < iterations; i++) {
-			for (uint32_t m = 1; m < columns; m *= 2) {
-				syn_call(s, r, "MPI_Irecv", 20, SYN(.comm = comm, .src = me ^ m, .tag = 1, .count = 70));
-				syn_call(s, r, "MPI_Send", 21, SYN(.comm = comm, .dst = me ^ m, .tag = 1, .count = 70));
-				syn_call(s, r, "MPI_Wait", 22, SYN(.reqs = first_request, .n_reqs = 1));
-			}
-			if (columns == rows)
-				syn_call(s, r, "MPI_Send", 25, SYN(.dst = r % columns * columns + r / columns));
-			syn_call(s, r, "MPI_Allreduce", 30, SYN(.tag = 0));
-		}
-	}
-	syn_end(s);
-	free(member);
-	return s;
-}
-
-struct syn *syn_ring(uint32_t n_ranks, uint32_t iterations)
-{
-	struct syn *s = syn_create(n_ranks);
-
-	syn_begin(s);
-	for (uint32_t r = 0; r < n_ranks; r++) {
-		int64_t to = (r + 1) % n_ranks, from = (r + n_ranks - 1) % n_ranks;
-
-		for (uint32_t i = 0; i < iterations; i++) {
-			if (r == 0)
-				syn_call(s, r, "MPI_Send", 20, SYN(.dst = to, .count = 8));
-			syn_call(s, r, "MPI_Recv", 21, SYN(.src = from, .count = 8));
-			if (r)
-				syn_call(s, r, "MPI_Send", 22, SYN(.dst = to, .count = 8));
-		}
-	}
-	syn_end(s);
-	return s;
-}
-
-struct syn *syn_pipeline(uint32_t n_ranks, uint32_t iterations)
-{
-	struct syn *s = syn_create(n_ranks);
-
-	syn_begin(s);
-	for (uint32_t r = 0; r < n_ranks; r++)
-		for (uint32_t i = 0; i < iterations; i++) {
-			if (r)
-				syn_call(s, r, "MPI_Recv", 20, SYN(.src = r - 1, .count = 64));
-			if (r + 1 < n_ranks)
-				syn_call(s, r, "MPI_Send", 21, SYN(.dst = r + 1, .count = 64));
-		}
-	syn_end(s);
-	return s;
-}
-
-struct syn *syn_master_worker(uint32_t n_ranks, uint32_t tasks, uint64_t seed)
-{
-	struct syn *s = syn_create(n_ranks);
-	uint32_t *done = need(calloc(n_ranks, sizeof(*done)));
-
-	syn_begin(s);
-	for (uint32_t k = 0; k < tasks; k++) {
-		uint32_t w = 1 + (uint32_t)(syn_random(&seed) % (n_ranks - 1));
-
-		syn_call(s, 0, "MPI_Recv", 20, SYN(.src = TRACE_ANY_SOURCE, .asrc = w, .count = 3));
-		syn_call(s, 0, "MPI_Send", 21, SYN(.dst = w, .count = 1 + (int64_t)(k % 7)));
-		done[w]++;
-	}
-	for (uint32_t r = 1; r < n_ranks; r++)
-		for (uint32_t k = 0; k < done[r]; k++) {
-			syn_call(s, r, "MPI_Send", 30, SYN(.dst = 0, .count = 3));
-			syn_call(s, r, "MPI_Recv", 31, SYN(.src = 0, .count = 9));
-		}
-	syn_end(s);
-	free(done);
-	return s;
-}
-
-struct syn *syn_reneighbour(uint32_t n_ranks, uint32_t iterations, uint32_t every)
-{
-	struct syn *s = syn_create(n_ranks);
-
-	syn_begin(s);
-	for (uint32_t r = 0; r < n_ranks; r++) {
-		uint64_t state = 77 + r;
-		int64_t count = 1000;
-
-		for (uint32_t i = 0; i < iterations; i++) {
-			if (i % every == 0) {
-				count = 1000 + (int64_t)(syn_random(&state) % 100);
-				syn_call(s, r, "MPI_Sendrecv", 19, SYN(.dst = (r + 1) % n_ranks,
-								       .src = (r + n_ranks - 1) % n_ranks));
-			}
-			for (int k = 0; k < 2; k++) {
-				int64_t p = (r + (k ? 1 : n_ranks - 1)) % n_ranks, q = (r + (k ? n_ranks - 1 : 1)) % n_ranks;
-
-				syn_call(s, r, "MPI_Irecv", 20, SYN(.src = q, .count = 4000));
-				syn_call(s, r, "MPI_Send", 21, SYN(.dst = p, .count = count));
-				syn_call(s, r, "MPI_Wait", 22, SYN(.reqs = first_request, .n_reqs = 1));
-			}
-			if (i % 50 == 49)
-				syn_call(s, r, "MPI_Allreduce", 23, SYN(.count = 6));
-		}
-	}
-	syn_end(s);
-	return s;
-}
-
-struct syn *syn_checkpoint(uint32_t n_ranks, uint32_t iterations)
-{
-	struct syn *s = syn_create(n_ranks);
-
-	syn_begin(s);
-	for (uint32_t r = 0; r < n_ranks; r++)
-		for (uint32_t i = 0; i < iterations; i++) {
-			syn_call(s, r, "MPI_Allreduce", 20, SYN(.count = 2));
-			if (r == 0 && i % 10 == 9)
-				syn_call(s, r, "MPI_Send", 21, SYN(.comm = 1, .dst = 0, .count = 1));
-		}
-	syn_end(s);
-	return s;
-}
-
-struct syn *syn_graph(uint32_t n_ranks, uint32_t degree, uint32_t iterations, uint64_t seed)
-{
-	struct syn *s = syn_create(n_ranks);
-	uint32_t *peer = need(calloc((size_t)n_ranks * GRAPH_MOST, sizeof(*peer))), *n = need(calloc(n_ranks, sizeof(*n)));
-
-	for (uint64_t k = 0; k < (uint64_t)n_ranks * degree / 2; k++) {
-		uint32_t a = (uint32_t)(syn_random(&seed) % n_ranks), b = (uint32_t)(syn_random(&seed) % n_ranks);
-
-		if (a == b || n[a] == GRAPH_MOST || n[b] == GRAPH_MOST)
-			continue;
-		peer[a * GRAPH_MOST + n[a]++] = b;
-		peer[b * GRAPH_MOST + n[b]++] = a;
-	}
-	syn_begin(s);
-	for (uint32_t r = 0; r < n_ranks; r++)
-		for (uint32_t i = 0; i < iterations; i++) {
-			for (uint32_t k = 0; k < n[r]; k++)
-				syn_call(s, r, "MPI_Irecv", 20, SYN(.src = peer[r * GRAPH_MOST + k], .count = 50 + k, .req = k));
-			for (uint32_t k = 0; k < n[r]; k++)
-				syn_call(s, r, "MPI_Send", 21, SYN(.dst = peer[r * GRAPH_MOST + k], .count = 50 + r % 7));
-			for (uint32_t k = 0; k < n[r]; k++) {
-				int64_t slot = k;
-
-				syn_call(s, r, "MPI_Wait", 22, SYN(.reqs = &slot, .n_reqs = 1));
-			}
-			syn_call(s, r, "MPI_Allreduce", 23, SYN(.count = 2));
-		}
-	syn_end(s);
-	free(peer);
-	free(n);
-	return s;
-}
-
-/* ---- random nested programs ---- */
-
-#define PROGRAM_MAX 64
-
-struct statement {
-	uint8_t kind; /* 0 send, 1 receive, 2 allreduce, 3 loop */
-	uint8_t drop; /* ranks that omit it, in quarters; 0: none */
-	uint8_t vary; /* counts change between iterations */
-	uint8_t by_rank; /* the number of iterations depends on the rank */
-	uint32_t site, count, n_child, child[4];
-};
-
-struct program {
-	struct statement st[PROGRAM_MAX];
-	uint32_t n;
-	uint64_t state;
-};
-
-static uint32_t random_statement(struct program *p, int depth)
-{
-	uint32_t i = p->n++;
-	struct statement *st = &p->st[i];
-
-	st->kind = (uint8_t)(syn_random(&p->state) % (depth < 3 ? 6 : 3));
-	st->kind = st->kind > 3 ? 3 : st->kind;
-	st->drop = syn_random(&p->state) % 3 ? 0 : (uint8_t)(syn_random(&p->state) % 4);
-	st->vary = syn_random(&p->state) % 8 == 0;
-	st->by_rank = syn_random(&p->state) % 6 == 0;
-	st->site = 100 + (syn_random(&p->state) % 5 ? i : 0);
-	st->count = 1 + (uint32_t)(syn_random(&p->state) % 6);
-	for (uint32_t k = 1 + (uint32_t)(syn_random(&p->state) % 4); st->kind == 3 && k && p->n < PROGRAM_MAX - 8; k--) {
-		uint32_t c = random_statement(p, depth + 1);
-
-		p->st[i].child[p->st[i].n_child++] = c;
-	}
-	return i;
-}
-
-static void run_statement(struct syn *s, uint32_t r, const struct program *p, uint32_t i, uint32_t iteration)
-{
-	const struct statement *st = &p->st[i];
-	int64_t count = st->count + (st->vary ? iteration % 3 : 0);
-
-	if (st->drop && (r * 2654435761u + i * 40503u) >> 16 & 3 && ((r * 2654435761u + i * 40503u) >> 16 & 3) <= st->drop)
-		return;
-	if (st->kind == 0)
-		syn_call(s, r, "MPI_Send", st->site, SYN(.dst = (r + st->count) % s->n_ranks, .count = count));
-	else if (st->kind == 1)
-		syn_call(s, r, "MPI_Recv", st->site, SYN(.src = r ? 0 : TRACE_PROC_NULL, .count = count));
-	else if (st->kind == 2)
-		syn_call(s, r, "MPI_Allreduce", st->site, SYN(.count = count));
-	for (uint32_t k = 0; st->kind == 3 && k < st->count + (st->by_rank ? r % 4 : 0); k++)
-		for (uint32_t c = 0; c < st->n_child; c++)
-			run_statement(s, r, p, st->child[c], k);
-}
-
-struct syn *syn_irregular(uint32_t n_ranks, uint64_t seed)
-{
-	struct program p = {.state = seed * 0x9e3779b97f4a7c15ull + 1};
-	struct syn *s = syn_create(n_ranks);
-	uint32_t top[6];
-
-	for (int k = 0; k < 6; k++)
-		top[k] = p.n < PROGRAM_MAX - 8 ? random_statement(&p, 0) : 0;
-	syn_begin(s);
-	for (uint32_t r = 0; r < n_ranks; r++)
-		for (int k = 0; k < 6; k++)
-			run_statement(s, r, &p, top[k], 0);
-	syn_end(s);
-	return s;
 }

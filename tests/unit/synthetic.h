@@ -82,6 +82,8 @@ struct syn *syn_cg(uint32_t columns, uint32_t rows, uint32_t iterations); /* row
 struct syn *syn_ring(uint32_t n_ranks, uint32_t iterations);
 struct syn *syn_pipeline(uint32_t n_ranks, uint32_t iterations);
 struct syn *syn_master_worker(uint32_t n_ranks, uint32_t tasks, uint64_t seed);
+/* Rank 1 computes, and rank 0 tests until the answer comes. No step is like another one. */
+struct syn *syn_polled_tasks(uint32_t tasks);
 /* A ring with allreduce, whose message counts change every `every` iterations, like molecular dynamics. */
 struct syn *syn_reneighbour(uint32_t n_ranks, uint32_t iterations, uint32_t every);
 /* Rank 0 writes a checkpoint every 10 iterations. */
@@ -92,5 +94,7 @@ struct syn *syn_graph(uint32_t n_ranks, uint32_t degree, uint32_t iterations, ui
 struct syn *syn_irregular(uint32_t n_ranks, uint64_t seed);
 
 uint64_t syn_random(uint64_t *state);
+/* p, or the end of the program if it is NULL. */
+void *syn_need(void *p);
 
 #endif

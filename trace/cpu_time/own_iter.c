@@ -21,7 +21,7 @@
 struct ahead {
 	struct trace_event ev;
 	bool known;
-	uint64_t enter_ns, leave_ns;
+	uint64_t begin_ns, enter_ns, leave_ns;
 	/* unsuccessful tests before this call that are work; part of the gap */
 	uint64_t polled_ns;
 	/* without delay, once they are final; vain_ns: unsuccessful tests that are no work, which have delay, too */
@@ -104,10 +104,12 @@ static void read_one(struct own_iter *it)
 	a->vain_ns = a->gap_ns = a->dur_ns = 0;
 	a->polled_ns = 0;
 	trace_iter_when(it->events, &a->enter_ns, &a->leave_ns);
+	a->begin_ns = a->enter_ns;
 	if (!a->known)
 		return;
 	from = (double)trace_iter_gap_begin(it->events);
 	polled = (double)trace_iter_polled(it->events);
+	a->begin_ns = trace_iter_gap_begin(it->events) - trace_iter_polled(it->events);
 	if (poll_work_is(&it->polls, it->read - 1))
 		a->polled_ns = trace_iter_polled(it->events);
 	if (polled > 0)
@@ -186,6 +188,11 @@ void own_iter_when(const struct own_iter *it, uint64_t *enter_ns, uint64_t *leav
 	*enter_ns = a->enter_ns;
 	*leave_ns = a->leave_ns;
 	*gap_ns = a->ev.gap_ns - a->polled_ns;
+}
+
+uint64_t own_iter_begin(const struct own_iter *it)
+{
+	return it->ahead[(it->given - 1) % AHEAD].begin_ns;
 }
 
 double own_iter_polled(const struct own_iter *it)

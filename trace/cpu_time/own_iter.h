@@ -34,6 +34,8 @@ double own_iter_elapsed(const struct own_iter *it);
 /* Entry, return and gap of the event given last, by the rank's clock, delay included. The gap excludes
  * unsuccessful tests. */
 void own_iter_when(const struct own_iter *it, uint64_t *enter_ns, uint64_t *leave_ns, uint64_t *gap_ns);
+/* When the rank left the call before the event given last, by its clock, ns: then come unsuccessful tests and the gap. */
+uint64_t own_iter_begin(const struct own_iter *it);
 void own_iter_destroy(struct own_iter *it);
 
 #endif

@@ -227,30 +227,10 @@ static void test_waits_are_not_lost(void **arg)
 	}
 }
 
-/* Rank 1 computes, and rank 0 tests until the answer comes. No step is like another one. */
-static struct syn *polled_tasks(uint32_t tasks)
-{
-	struct syn *s = syn_create(2);
-	uint64_t seed = 5;
-
-	for (uint32_t r = 0; r < 2; r++)
-		s->rank[r].defs.proc.processors = s->rank[r].defs.proc.host_processors = 2;
-	syn_begin(s);
-	for (uint32_t k = 0; k < tasks; k++) {
-		uint64_t site = 100 + syn_random(&seed) % 3, ns = 5000000 + syn_random(&seed) % 10000000;
-
-		syn_call(s, 1, "MPI_Send", site, SYN(.dst = 0, .count = 1, .gap_ns = ns));
-		syn_call(s, 0, "MPI_Iprobe", 200 + site, SYN(.src = 1, .asrc = 1, .poll_ns = ns));
-		syn_call(s, 0, "MPI_Recv", 300 + site, SYN(.src = 1, .count = 1));
-	}
-	syn_end(s);
-	return s;
-}
-
 /* A skeleton runs for as long as asked, also where a rank has no time of its own. */
 static void test_tests_that_wait(void **arg)
 {
-	struct syn *s = polled_tasks(20000);
+	struct syn *s = syn_polled_tasks(20000);
 	struct trace *t = syn_open(s);
 	const struct skel_budget budget = {.seconds = 2};
 	struct skel_stages stages = {.excerpt = NULL};

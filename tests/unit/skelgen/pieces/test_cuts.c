@@ -213,7 +213,8 @@ static void begins_of(const struct cut_run *f, uint32_t rank, double *begin)
 	trace_iter_destroy(it);
 }
 
-/* Nobody is late at the begin and in the last segment, and where the waits are longer than the segment. Returns how many are. */
+/* Segments take as long as by the clock. Nobody is late at the begin and in the last segment, and where the waits are longer than
+ * the segment. Returns how many are. */
 static uint32_t check_lateness(struct syn *s)
 {
 	struct cut_run f;
@@ -229,13 +230,17 @@ static uint32_t check_lateness(struct syn *s)
 		begins_of(&f, r, begin);
 	for (uint32_t i = 0; i < f.v.segments.n; i++) {
 		const double *b = begin + (size_t)i * n, *is = f.v.segments.late_ns + (size_t)i * n;
-		double first = INFINITY, sum = 0;
+		double first = INFINITY, sum = 0, took = 0;
 		bool none;
 
 		for (uint32_t r = 0; r < n; r++)
 			first = fmin(first, b[r]);
 		for (uint32_t r = 0; r < n; r++)
 			sum += b[r] - first;
+		for (uint32_t r = 0; i > 0 && i + 1 < f.v.segments.n && r < n; r++)
+			took += (b[n + r] - b[r]) / n;
+		if (took > 0)
+			assert_true(fabs(f.v.segments.at[i].ns - took) < 1);
 		none = sum / n > f.v.segments.at[i].ns || i + 1 == f.v.segments.n;
 		for (uint32_t r = 0; r < n; r++) {
 			assert_true(fabs(is[r] - (none ? 0 : b[r] - first)) < 1);
@@ -253,6 +258,7 @@ static void test_lateness_is_the_runs(void **arg)
 	assert_in_range(check_lateness(syn_wavefront(3, 2, 5, 2000)), 1, UINT32_MAX);
 	assert_in_range(check_lateness(syn_pipeline(4, 6000)), 1, UINT32_MAX);
 	check_lateness(syn_graph(6, 3, 2000, 7));
+	check_lateness(syn_polled_tasks(200));
 }
 
 /* Ranks that mostly wait for their processors have little time of their own, also between the windows of a long run. */
