@@ -16,7 +16,6 @@
 #include "skelgen/simulate/plan_matched.h"
 #include "skelgen/tree/rooms.h"
 
-#define ITEMS_MAX 8000  /* of a rank's folded events: contracting more takes longer than a skeleton may take to build */
 #define ITEMS_FEW 2000  /* of a rank: a tree of many ranks with so few is made in time */
 #define TREE_ITEMS_MAX (1u << 18) /* of all ranks: a tree of them needs up to 280 MB and 10 s */
 #define TREE_SIGS_MAX (1u << 19) /* different calls of different ranks: the tree of 1.2 million took 13 s in vain */
@@ -25,7 +24,8 @@
 #define FAR       4     /* CLEARLY for these */
 #define CALLS_OVER 2    /* times the most calls that an excerpt may have: it must have the run's first and last segment */
 #define OVER      1.2   /* times the budget that a skeleton may run */
-#define TRIES     6     /* for an excerpt within the limits */
+#define TRIES     8     /* for an excerpt within the limits */
+#define LEAP      1.5   /* least calls beyond the limits over most within them, where still more calls may fit again */
 #define WORK_MOST (1u << 20) /* calls read and contracted for all excerpts: up to 8 s */
 #define READ      256   /* calls of the run are passed for an excerpt in the time in which one is contracted */
 #define FIRST     0.125 /* of the most calls: the first of them shows how well pieces of this run fold */
@@ -225,20 +225,12 @@ bool skel_repeats(const struct trace *t)
 		if (trace_get_rank(t, r)->events.n_item > longest)
 			longest = trace_get_rank(t, r)->events.n_item;
 	return (longest <= ITEMS_FEW && sigs_of(t) <= TREE_SIGS_MAX) ||
-	       (longest <= ITEMS_MAX && items_of(t) <= TREE_ITEMS_MAX);
+	       (longest <= PIECES_ITEMS_MOST && items_of(t) <= TREE_ITEMS_MAX);
 }
 
 bool skel_tree_fits(const struct trace *t)
 {
 	return items_of(t) <= TREE_ITEMS_MAX || skel_repeats(t);
-}
-
-/* The most calls of an excerpt: it has as many folded items as a trace that is contracted, if it folds no better than this one. */
-static uint64_t calls_most(const struct trace *t)
-{
-	double folded = (double)events_of(t) / (double)(1 + items_of(t));
-
-	return (uint64_t)fmin((double)ITEMS_MAX * trace_n_ranks(t) * (1 + folded), PIECES_CALLS_MOST);
 }
 
 /* The skeleton's size in units of the limits. */
@@ -352,8 +344,14 @@ static void next_find(struct search *s, const struct skel_stages *last, double o
 	resize(last, s->budget->seconds, events, &s->next);
 	if (s->n_tried + 1 == TRIES && s->over > 1)
 		s->next.seconds *= AIM;
-	if (s->fits > 0 && s->fails != UINT64_MAX && (s->next.events <= s->fits || s->next.events >= s->fails))
+	if (s->fits == 0 || s->fails == UINT64_MAX)
+		return;
+	if (s->over < ENOUGH && (double)s->fails < LEAP * (double)s->fits && LEAP * (double)s->fails < (double)s->most) {
+		s->next.events = (s->fails + s->most) / 2;
+		s->fails = UINT64_MAX;
+	} else if (s->next.events <= s->fits || s->next.events >= s->fails) {
 		s->next.events = (uint64_t)sqrt((double)s->fits * (double)s->fails);
+	}
 }
 
 /* A few pieces have too many calls only if one of them is long: there was no place to cut it. */
@@ -415,7 +413,7 @@ static int search_step(struct search *s, struct errbuf *err)
 static int understand_excerpt(struct survey *v, const struct skel_budget *budget, struct skel_stages *out,
 			      struct errbuf *err)
 {
-	struct search s = {.survey = v, .budget = budget, .most = calls_most(v->trace), .fails = UINT64_MAX,
+	struct search s = {.survey = v, .budget = budget, .most = pieces_calls_most(v->trace), .fails = UINT64_MAX,
 			   .over = INFINITY};
 	int rv = 0;
 

@@ -15,6 +15,7 @@
 #include "trace/clock/clock.h"
 #include "trace/cpu_time/run_own.h"
 
+#define CALLS_MOST    (1u << 19) /* of an excerpt: a tree of them takes up to 4 s and 150 MB */
 #define PIECES_WANTED 40   /* enough for an interval from the differences of 8 kinds' pieces */
 #define FEW           4    /* times fewer cuts than moments: requests may be open all the time */
 #define MOMENTS_MOST  (SEGMENTS_MOST - 1) /* at which the run is cut */
@@ -104,14 +105,30 @@ static int roles_build(struct survey *s, struct errbuf *err)
 	return 0;
 }
 
-/* The length of a piece, ns. */
-static double piece_length(const struct survey *s, double seconds, double run_ns)
+static double events_of(const struct trace *t)
 {
 	double events = 0;
 
-	for (uint32_t r = 0; r < s->n_ranks; r++)
-		events += (double)trace_get_rank(s->trace, r)->events.length;
-	return fmin(seconds * 1e9, run_ns * PIECES_CALLS_MOST / fmax(1, events)) / PIECES_WANTED;
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
+		events += (double)trace_get_rank(t, r)->events.length;
+	return events;
+}
+
+uint64_t pieces_calls_most(const struct trace *t)
+{
+	double items = 1;
+
+	for (uint32_t r = 0; r < trace_n_ranks(t); r++)
+		items += (double)trace_get_rank(t, r)->events.n_item;
+	return (uint64_t)fmin((double)PIECES_ITEMS_MOST * trace_n_ranks(t) * (1 + events_of(t) / items), CALLS_MOST);
+}
+
+/* The length of a piece, ns. */
+static double piece_length(const struct survey *s, double seconds, double run_ns)
+{
+	double most = (double)pieces_calls_most(s->trace);
+
+	return fmin(seconds * 1e9, run_ns * most / fmax(1, events_of(s->trace))) / PIECES_WANTED;
 }
 
 /* What a cut may leave open, in the order in which it is tried. Pieces with more left open fold worse. */

@@ -48,10 +48,12 @@ struct pieces {
 	uint64_t events;   /* of the pieces */
 };
 
-#define PIECES_CALLS_MOST (1u << 19) /* of an excerpt: a tree of them takes up to 4 s and 150 MB */
+#define PIECES_ITEMS_MOST 8000 /* of a rank's folded events: contracting more takes longer than a skeleton may take to build */
 
-/* Cut the run for pieces of about a fortieth of `seconds`, or of PIECES_CALLS_MOST calls where that is less. Returns 0; 1 if it
- * has fewer than two cuts; -1 with the reason. */
+/* The most calls of an excerpt: it has as many folded items as a trace that is contracted, if it folds no better than this one. */
+uint64_t pieces_calls_most(const struct trace *t);
+/* Cut the run for pieces of about a fortieth of `seconds`, or of the most calls of an excerpt where that is less. Returns 0;
+ * 1 if it has fewer than two cuts; -1 with the reason. */
 int survey_make(const struct trace *t, double seconds, struct survey *out, struct errbuf *err);
 void survey_free(struct survey *s);
 

@@ -313,6 +313,36 @@ static void test_many_ranks_are_cut(void **arg)
 	tear_down(&f);
 }
 
+/* The fewer calls an excerpt may have, the shorter are the pieces: 40 of them fit. */
+static void test_calls_make_pieces_short(void **arg)
+{
+	const uint32_t steps = 60000;
+	struct syn *s = syn_create(2);
+	uint64_t seed = 3;
+	struct errbuf err;
+	struct trace *t;
+	struct survey v;
+	double pieces;
+
+	(void)arg;
+	syn_begin(s);
+	for (uint32_t k = 0; k < steps; k++) {
+		uint64_t site = 100 + syn_random(&seed) % 1000; /* no loop is folded */
+
+		for (uint32_t r = 0; r < 2; r++)
+			syn_call(s, r, "MPI_Barrier", site, SYN(.gap_ns = 1000));
+	}
+	syn_end(s);
+	t = syn_open(s);
+	assert_in_range(pieces_calls_most(t), 1, steps);
+	assert_int_equal(survey_make(t, 60, &v, &err), 0);
+	pieces = 40 * 2.0 * steps / (double)pieces_calls_most(t);
+	assert_in_range(v.segments.n, 0.9 * pieces, 1.1 * pieces);
+	survey_free(&v);
+	trace_close(t);
+	syn_destroy(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -322,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_lateness_is_the_runs),
 		cmocka_unit_test(test_rests_lie_between_windows),
 		cmocka_unit_test(test_many_ranks_are_cut),
+		cmocka_unit_test(test_calls_make_pieces_short),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
