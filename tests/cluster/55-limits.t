@@ -75,12 +75,13 @@ my @options = ('-N1', '-n1', '-t', 2);
 my ($first, undef, $said) = $testbed->submit($script, @options);
 like($said, qr/it is traced/, 'the first run is traced');
 my ($second) = $testbed->submit($script, @options);
+$testbed->submit($script, @options); # two runs that a busy machine makes unlike predict nothing
 my $show;
-wait_until(60, sub { $show = shown($first); return @{$show->{estimates} // []} });
+wait_until(60, sub { $show = shown($first); return grep { $_->{runs} == 3 } @{$show->{estimates} // []} });
 is($show->{program}{state}, 'failed', 'it has no trace');
 like($show->{program}{reason}, qr/no process called MPI_Init/, '... since it is no MPI program');
-is_deeply([map { "$_->{candidate} $_->{kind} $_->{runs}" } @{$show->{estimates}}], ['fast history 2'],
-	'... and is predicted from its two runs') or diag $testbed->log('precedentd');
+is_deeply([map { "$_->{candidate} $_->{kind} $_->{runs}" } @{$show->{estimates}}], ['fast history 3'],
+	'... and is predicted from its three runs') or diag $testbed->log('precedentd');
 like(precedent('explain', $second)->{out}, qr/past runs|history/, '... explain says from what');
 
 # ---- jobs that will take much longer ----
@@ -89,7 +90,8 @@ seconds_are(900);
 my %job;
 for my $name (qw(both raising running before requeued)) {
 	($job{$name}, undef, $said) = $testbed->submit($script, @options, '-H');
-	like($said, qr/00:00:0\d on fast \(.*from past runs\); limit will be 00:01:00 \(you asked 00:02:00\)/, "$name: predicted");
+	like($said, qr/00:00:\d\d on fast \(.*from past runs\); limit will be 00:01:00 \(you asked 00:02:00\)/,
+		"$name: predicted");
 	is(limit_of($job{$name}), '00:02:00', '... and not short as yet');
 }
 my ($array) = $testbed->submit($script, @options, '-H', '--array=1-3');

@@ -58,8 +58,9 @@ ok(wait_until(20, sub { precedent('jobs')->{rc} == 0 }), 'precedentd answers');
 ok(wait_until(20, sub { ($testbed->submit({as => $testbed->other_user}, "#!/bin/sh\n:\n"))[2] =~ /it is traced/ }),
 	'and the plugin sees it');
 my ($first) = $testbed->submit($script, @options);
-my ($second) = $testbed->submit($script, @options);
-ok(wait_until(60, sub { @{shown($first)->{estimates} // []} }), 'it is predicted from its two runs') or diag $testbed->log('precedentd');
+$testbed->submit($script, @options) for 2, 3; # two runs that a busy machine makes unlike predict nothing
+ok(wait_until(60, sub { grep { $_->{runs} == 3 } @{shown($first)->{estimates} // []} }),
+	'it is predicted from its three runs') or diag $testbed->log('precedentd');
 $testbed->write('seconds', "900\n");
 
 # ---- what keeps or restores a limit ----
@@ -102,7 +103,7 @@ subtest 'jobs that look at their limit' => sub {
 		unlike($said, qr/limit will be/, "$option: none is told");
 	}
 	my (undef, undef, $said) = $testbed->submit("$script# squeue -h -j \$SLURM_JOB_ID -o %L\n", @options, '-H');
-	like($said, qr/^sbatch: precedent: 00:00:0\d on fast/m, 'a script that asks squeue is predicted');
+	like($said, qr/^sbatch: precedent: 00:00:\d\d on fast/m, 'a script that asks squeue is predicted');
 	unlike($said, qr/limit will be/, '... and keeps its limit');
 	$testbed->run('scancel', '-u', $testbed->user);
 };
