@@ -54,6 +54,14 @@ sub slurmctld_start {
 	return;
 }
 
+# precedentd is dead. slurmctld looks every 15 s, and then raises a limit of one minute of a job that runs.
+sub slurmctld_alone_raises {
+	my ($job, $what) = @_;
+	my $limit = limit_of($job);
+	return ok($limit eq '00:01:00' || ($limit eq '00:02:00' && !trigger_of($job)), "$what, or the trigger has raised it")
+		|| diag $limit;
+}
+
 sub seconds_are { $testbed->write('seconds', "$_[0]\n"); return }
 
 # ---- a program with a past ----
@@ -147,9 +155,14 @@ subtest 'slurmctld and precedentd are killed at once, as when the power fails' =
 };
 
 subtest 'precedentd is killed when a trigger is set and the limit is not' => sub {
-	($job{armed}) = $testbed->submit($script, @options, '-H');
-	ok(wait_until(40, sub { trigger_of($job{armed}) }), 'the trigger is set');
-	$testbed->daemon('kill');
+	for my $try (1 .. 3) { # the next look of precedentd, which sets the limit, may come first
+		($job{armed}) = $testbed->submit($script, @options, '-H');
+		ok(wait_until(40, sub { trigger_of($job{armed}) }), 'the trigger is set');
+		$testbed->daemon('kill');
+		last if limit_of($job{armed}) eq '00:02:00' || $try == 3;
+		$testbed->daemon('start');
+		$testbed->run('scancel', $job{armed});
+	}
 	is(limit_of($job{armed}), '00:02:00', 'the job has its own limit');
 	$testbed->daemon('start');
 	($looked, $bare) = (0, 0);
@@ -185,14 +198,23 @@ subtest 'precedentd is killed and slurmctld stopped while a job runs, and both s
 	$testbed->daemon('kill');
 	slurmctld_stop();
 	slurmctld_start();
+	$testbed->conf_set(PollInterval => 2); # further down precedentd is to be quicker than slurmctld
 	$testbed->daemon('start');
 	ok(wait_until(30, sub { limit_of($job{both}) eq '00:02:00' }), 'its limit is the user\'s own');
 };
 
 subtest 'precedentd is killed when it has just raised a limit' => sub {
-	scontrol('release', $job{raising});
-	ok($testbed->wait_job_state($job{raising}, 'RUNNING', 30), 'it runs');
-	ok(wait_until(30, sub { $testbed->log('precedentd') =~ /job $job{raising}: limit raised from 00:01:00 to 00:02:00/ }), 'it is raised');
+	my $raised = sub { $testbed->log('precedentd') =~ /job $job{raising}: limit raised from 00:01:00 to 00:02:00/ };
+	for my $try (1 .. 3) { # slurmctld, which may raise it first, writes nothing there: then another job is raised
+		scontrol('release', $job{raising});
+		ok($testbed->wait_job_state($job{raising}, 'RUNNING', 30), 'it runs');
+		wait_until(30, sub { limit_of($job{raising}) eq '00:02:00' });
+		last if wait_until(2, $raised) || $try == 3;
+		$job{"raising, try $try"} = $job{raising};
+		($job{raising}) = $testbed->submit($script, @options, '-H');
+		ok(wait_until(60, sub { all_short($job{raising}) }), 'another one is short');
+	}
+	ok($raised->(), 'it is raised');
 	# What starts now it does not see.
 	$testbed->daemon('kill');
 	scontrol('release', $job{running});
@@ -200,13 +222,13 @@ subtest 'precedentd is killed when it has just raised a limit' => sub {
 	($job{unseen}, undef, my $said) = $testbed->submit($script, @options);
 	like($said, qr/limit will be 00:01:00/, 'the plugin does not know as yet that it is dead');
 	is(limit_of($job{raising}), '00:02:00', 'the one keeps its limit');
-	is(limit_of($job{running}), '00:01:00', 'the other has still the short one');
+	slurmctld_alone_raises($job{running}, 'the other still has the short one');
 };
 
 subtest 'precedentd is dead when a job starts, and slurmctld starts again' => sub {
 	scontrol('release', $job{before});
 	ok($testbed->wait_job_state($job{before}, 'RUNNING', 150), 'it runs');
-	is(limit_of($job{before}), '00:01:00', 'with the short limit');
+	slurmctld_alone_raises($job{before}, 'with the short limit');
 	slurmctld_stop();
 	slurmctld_start();
 	for my $name (qw(running before)) {
