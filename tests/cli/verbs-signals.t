@@ -86,8 +86,9 @@ for my $number (SIGTERM, SIGINT, SIGHUP) {
 	ended('skeleton --compile', SIGTERM, $file, ['skeleton', $trace, '-o', 'skel', '--compile']);
 }
 ended('predict that begins', SIGTERM, $exists->('tmp/precedent-*'), \@predict);
-ended('predict that runs the skeleton', SIGTERM, $running->('skel'), \@predict);
-ended('... and Ctrl-C', SIGINT, $running->('skel'), \@predict);
+my @runs = ('predict', '--seconds', 30, trace_of('runs.ptrace', 'heat', 512, 4000)); # long enough to be seen
+ended('predict that runs the skeleton', SIGTERM, $running->('skel'), \@runs);
+ended('... and Ctrl-C', SIGINT, $running->('skel'), \@runs);
 
 my @command = ('--', 'mpirun', '--bind-to', 'none', '--oversubscribe', '-n', 2, 'sh', '-c', '>now; sleep 600');
 for my $number (SIGTERM, SIGINT) {

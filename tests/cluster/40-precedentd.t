@@ -57,12 +57,13 @@ SH
 	return;
 }
 
-# A job that runs for $HOME/seconds; `name` makes it another program each time.
+# A job that runs for $HOME/seconds, and then as long as there is $HOME/stay. `name` makes it another program each time.
 my $trace_by_hand = "d=$spool/$uid/\$SLURM_JOB_ID; mkdir -p \$d && echo stand-in >\$d/0.ptrace";
 
 sub script {
 	my ($name, $trace) = @_;
-	return "#!/bin/sh\n# $name\nsrun true\n: $name\n" . ($trace // $trace_by_hand) . "\nsleep \$(cat \$HOME/seconds)\n";
+	my $runs = "sleep \$(cat \$HOME/seconds)\nwhile [ -e \$HOME/stay ]; do sleep 0.2; done\n";
+	return "#!/bin/sh\n# $name\nsrun true\n: $name\n" . ($trace // $trace_by_hand) . "\n$runs";
 }
 
 sub set {
@@ -155,9 +156,11 @@ subtest 'a predicted job is compared with its prediction' => sub {
 	like($testbed->job_info($job)->{AdminComment}, qr/ user_limit=20 limit=2 /, '... and its comment says so');
 	my $row = qr/^$job +\S+ +fast +(\S+) +00:20:00  00:00:\d\d +(\S+)  (.*)$/m;
 	is_deeply([precedent('queue')->{out} =~ $row], ['PENDING', '-', '-'], 'the queue shows what it will take');
+	my $stay = $testbed->write('stay', '');
 	$testbed->run({as => 'root'}, 'scontrol', 'release', $job);
 	my @running;
 	ok(wait_until(30, sub { @running = precedent('queue')->{out} =~ $row; @running && $running[0] eq 'RUNNING' }), '... and then that it runs');
+	unlink $stay;
 	like("@running[1, 2]", qr/^\d\d:\d\d \d\d:\d\d \(\d\d:\d\d-\d\d:\d\d\)$/, '... from when to when') or diag "@running";
 	$testbed->wait_job($job, 60);
 	ok(wait_until(20, sub { (shown($job)->{job}{state} // '') eq 'COMPLETED' }), 'its end is seen');

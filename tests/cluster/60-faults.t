@@ -506,7 +506,7 @@ subtest 'a probe that runs out of time' => sub {
 # ---- the spool: last, for probes that are tried again write there ----
 
 subtest 'a spool that is full' => sub {
-	my $text = script('full', 'srun ./ring 300; sleep 1');
+	my $text = script('full', "srun ./ring 300; sleep 1\nwhile [ -e \$HOME/stay ]; do sleep 0.2; done");
 	run_command('dd', 'if=/dev/zero', "of=$spool/fill", 'bs=4k');
 	my ($job) = submit($text);
 	is($testbed->wait_job($job, 60)->{state}, 'COMPLETED', 'the job runs');
@@ -517,11 +517,14 @@ subtest 'a spool that is full' => sub {
 	unlink "$spool/fill";
 	like(finding('spool'), qr/^ok /, 'when there is room again');
 	is(precedent('retrace', $job)->{rc}, 0, 'the job');
-	my ($again, $said) = submit($text);
+	my ($again, $said) = submit($text, '-H');
 	like($said, qr/it is traced/, 'is traced at its next run');
+	my $stay = $testbed->write('stay', '');
+	$testbed->run({as => 'root'}, 'scontrol', 'release', $again);
 	ok(wait_until(30, sub { $testbed->job_info($again)->{JobState} eq 'RUNNING' }), '... which begins');
 	my @nodes = ('scontrol', 'update', 'nodename=fast1,fast2');
 	$testbed->run({as => 'root'}, @nodes, 'state=drain', 'reason=full'); # its probe waits for what follows
+	unlink $stay;
 	is($testbed->wait_job($again, 60)->{state}, 'COMPLETED', '... and ends');
 	run_command('dd', 'if=/dev/zero', "of=$spool/fill", 'bs=4k');
 	run_ok('truncate', '-s', '-16k', "$spool/fill"); # room for a record, not for a skeleton
