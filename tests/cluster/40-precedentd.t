@@ -254,21 +254,37 @@ subtest 'jobs without a trace' => sub {
 };
 
 subtest 'inputs that have not run' => sub {
-	my $sleeps = sub { $testbed->submit("#!/bin/sh\n# a family\n: sleeper\nsleep $_[0]\n", '-p', 'fast', '-N1', '-n1', '-s', '-t', 20) };
-	my ($job, %said);
-	my @jobs = map { ($sleeps->($_))[0] } 10, 20, 30;
-	ok(wait_until(90, sub { 3 == grep { (shown($_)->{job}{state} // '') eq 'COMPLETED' } @jobs }), 'a program runs with three numbers');
-	my $model;
-	ok(wait_until(60, sub { ($model) = @{ shown($jobs[0])->{models} // [] }; ($model // {})->{law} }), 'a model is made of them');
+	my $sleeps = sub {
+		my ($seconds, @more) = @_;
+		my @asked = ('-p', 'fast', '-N1', '-n1', '-s', '-t', 20, @more);
+		return $testbed->submit("#!/bin/sh\n# a family\n: sleeper\nsleep $seconds\n", @asked);
+	};
+	my $told = qr/00:00:2\d on fast \([0-9:]+-[0-9:]+, from a model over inputs of [369] runs\)/;
+	my ($job, %said, $model);
+	# Some seconds of delay in one run leave open what the numbers do: then each number runs once more.
+	for my $try (1 .. 3) {
+		my @jobs = map { ($sleeps->($_))[0] } 10, 20, 30;
+		ok(wait_until(90, sub { 3 == grep { (shown($_)->{job}{state} // '') eq 'COMPLETED' } @jobs }),
+			'a program runs with three numbers');
+		wait_until(60, sub {
+			($model) = @{ shown($jobs[0])->{models} // [] };
+			return $model && $model->{runs} >= 3 * $try;
+		});
+		($job, undef, $said{near}) = $sleeps->(24 + $try, '-H');
+		last if $said{near} =~ $told || $try == 3;
+		diag("once more: $said{near}");
+		$testbed->run('scancel', $job);
+	}
+	ok($model->{law}, 'a model is made of them') or diag explain $model;
 	is($model->{inputs}, 3, 'of three inputs');
-	($job, undef, $said{near}) = $sleeps->(25);
-	like($said{near}, qr/00:00:2\d on fast \([0-9:]+-[0-9:]+, from a model over inputs of 3 runs\)/, 'a fourth is predicted from it');
+	like($said{near}, $told, 'a fourth is predicted from it');
+	$testbed->run({as => 'root'}, 'scontrol', 'release', $job);
 	($said{other}, undef, $said{far}) = $sleeps->(200);
 	like($said{far}, qr/it is traced.*; its model over inputs does not know: n1 200 is too far from the 10 to 30 that ran/, 'what is far away is not');
 	$testbed->run('scancel', $said{other});
 	ok(wait_until(60, sub { (shown($job)->{job}{state} // '') eq 'COMPLETED' }), 'it runs');
 	is(shown($job)->{job}{predicted}{kind}, 'model', 'its evidence is on record');
-	like(precedent('explain', $job)->{out}, qr/from a model over inputs\.\n.*^Model: +fast .*\n +from [34] runs with [34] different inputs.*\n +On average .*n1/ms,
+	like(precedent('explain', $job)->{out}, qr/from a model over inputs\.\n.*^Model: +fast .*\n +from \d+ runs with [34] different inputs.*\n +On average .*n1/ms,
 		'and explained');
 };
 

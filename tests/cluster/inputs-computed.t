@@ -28,10 +28,10 @@ ok(wait_until(30, sub { ($testbed->submit("#!/bin/sh\n#SBATCH -p fast -N1 -t 10\
 
 # The job, and what sbatch said.
 sub submitted {
-	my (@numbers) = @_;
-	my $r = $testbed->run('sbatch', 'steps.sh', @numbers);
+	my ($numbers, @options) = @_;
+	my $r = $testbed->run('sbatch', @options, 'steps.sh', @$numbers);
 	my ($job) = $r->{out} =~ /^Submitted batch job (\d+)/m;
-	ok($job, "@numbers: a job is submitted") or BAIL_OUT($r->{err});
+	ok($job, "@$numbers: a job is submitted") or BAIL_OUT($r->{err});
 	return ($job, $r->{err});
 }
 
@@ -46,9 +46,10 @@ sub record {
 	return run_command('cat', "$spool/$uid/$job/probe.fast.result")->{out};
 }
 
+my @numbers = ([40, 200], [60, 300], [80, 250]);
 my @jobs;
-for my $numbers ([40, 200], [60, 300], [80, 250]) {
-	my ($job, $said) = submitted(@$numbers);
+for my $numbers (@numbers) {
+	my ($job, $said) = submitted($numbers);
 	like($said, qr/it is traced/, '... which is a first run');
 	is(($testbed->wait_job($job, 120) // {})->{state}, 'COMPLETED', '... that ends');
 	# The skeleton of a program that sleeps predicts nothing for slow: points are taken in all the same.
@@ -57,13 +58,27 @@ for my $numbers ([40, 200], [60, 300], [80, 250]) {
 }
 unlike(record($_), qr/^(un)?point/m, 'the probe of one or two runs computes nothing') for @jobs[0, 1];
 like(record($jobs[2]), qr/^point 2,1,1,0,80,250\S* \S+ \S+$/m, 'the probe of the third run computes points') or diag record($jobs[2]);
-my $model;
-ok(wait_until(30, sub { ($model) = grep { $_->{candidate} eq 'fast' } @{shown($jobs[0])->{models} // []}; ($model // {})->{law} }), 'there is a law') or diag explain $model;
+my $told = qr/00:00:1\d on fast \([0-9:]+-[0-9:]+, from a model over inputs of [369] runs\)/;
+my ($model, $fourth, $said);
+# Some seconds of delay in one run leave open what the numbers do: then each pair of numbers runs once more.
+for my $try (1 .. 3) {
+	wait_until(30, sub {
+		($model) = grep { $_->{candidate} eq 'fast' } @{shown($jobs[0])->{models} // []};
+		return $model && $model->{law} && $model->{runs} >= 3 * $try;
+	});
+	($fourth, $said) = submitted([49 + $try, 280], '-H');
+	last if $said =~ $told || $try == 3;
+	diag("once more: $said");
+	$testbed->run('scancel', $fourth);
+	my @again = map { (submitted($_))[0] } @numbers;
+	is(($testbed->wait_job($_, 120) // {})->{state}, 'COMPLETED', 'each pair of numbers runs once more') for @again;
+}
+ok($model->{law}, 'there is a law') or diag explain $model;
 is($model->{inputs}, 3, '... of three runs');
 like($testbed->run('precedent', 'explain', $jobs[2])->{out}, qr/^ +Fitted in part to \d+ points computed by the program's model from its traces\.$/m,
 	'... and points, as is explained');
-my ($fourth, $said) = submitted(50, 280);
-like($said, qr/00:00:1\d on fast \([0-9:]+-[0-9:]+, from a model over inputs of 3 runs\)/, 'a fourth run is told');
+like($said, $told, 'a fourth run is told');
+$testbed->run({as => 'root'}, 'scontrol', 'release', $fourth);
 is(($testbed->wait_job($fourth, 120) // {})->{state}, 'COMPLETED', '... and ends');
 ok(wait_until(30, sub { (shown($fourth)->{job}{state} // '') eq 'COMPLETED' }), '... which precedentd sees');
 is(shown($fourth)->{job}{predicted}{kind}, 'model', 'its evidence is on record');

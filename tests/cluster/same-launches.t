@@ -44,11 +44,22 @@ is($testbed->daemon('start')->{rc}, 0, 'precedentd runs');
 ok(wait_until(30, sub { ($testbed->submit("#!/bin/sh\n#SBATCH -p fast -N1 -t 10\nsrun ./asks\n", '-H'))[2] =~ /it is traced/ }),
 	'slurmctld has seen it');
 
-my ($first, $said) = submit('one', "#!/bin/bash\nmpirun ./heat 256 4000\n");
-like($said, qr/first run of this job: it is traced/, 'the first run is traced') or BAIL_OUT('sbatch does not work');
-is(($testbed->wait_job($first, 120) // {})->{state}, 'COMPLETED', '... and ends');
-my $state = '';
-ok(wait_until(240, sub { ($state = shown($first)->{program}{state} // '') eq 'ready' }), '... and is probed') or diag $state, $testbed->log('precedentd');
+my ($first, $said, $program);
+# On a busy machine a prediction may be withheld for being too uncertain: then the job is traced again.
+for my $try (1 .. 3) {
+	($first, $said) = submit('one', "#!/bin/bash\nmpirun ./heat 256 4000\n");
+	like($said, qr/first run of this job: it is traced/, 'the first run is traced')
+		or BAIL_OUT('sbatch does not work');
+	is(($testbed->wait_job($first, 120) // {})->{state}, 'COMPLETED', '... and ends');
+	wait_until(240, sub {
+		$program = shown($first)->{program} // {};
+		return ($program->{state} // '') =~ /^(?:ready|failed)$/;
+	});
+	last if ($program->{reason} // '') !~ /too uncertain/ || $try == 3;
+	diag("once more: $program->{reason}");
+	$testbed->run('precedent', 'retrace', $first);
+}
+is($program->{state}, 'ready', '... and is probed') or diag $program->{reason} // '', $testbed->log('precedentd');
 
 my $same = qr/^sbatch: precedent: .*; same program, arguments and inputs as job $first; /m;
 my $two = $testbed->path('two');
