@@ -289,13 +289,16 @@ subtest 'down after a crash' => sub {
 	leaves_nothing($second, $namespaces, 'down after a crash');
 
 	is(testbed_of($second, 'up', '--plain')->{rc}, 0, 'up');
-	my @before = cgroup_pids($second);
+	# Daemons run short programs at their start. These have ended when two looks are alike.
+	my (@before, @last);
+	wait_until(20, sub { @last = @before; @before = cgroup_pids($second); sleep 1; return "@last" eq "@before" });
 	my ($controller) = grep { (readlink "/proc/$_/exe" // '') =~ /slurmctld/ } cgroup_pids($second);
 	kill KILL => $controller;
 	like(testbed_of($second, 'status')->{out}, qr/broken/, 'status tells that slurmctld was killed');
 	is(testbed_of($second, 'up', '--plain')->{rc}, 0, 'up boots a new one');
-	my %after = map { $_ => 1 } cgroup_pids($second);
-	is(scalar(keys %after), scalar(@before), 'with as many processes');
+	my %after;
+	ok(wait_until(20, sub { %after = map { $_ => 1 } cgroup_pids($second); return keys %after == @before }),
+		'with as many processes') or diag scalar(keys %after), ' and ', scalar @before;
 	is(scalar(grep { $after{$_} } @before), 0, 'none of them an old one');
 	is(testbed_of($second, 'down')->{rc}, 0, 'down');
 };

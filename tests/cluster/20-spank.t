@@ -230,9 +230,16 @@ subtest 'one job at most' => sub {
 	unlink glob "$spool/$uid/$job/*ring*";
 	$testbed->run({as => 'root'}, 'scontrol', 'requeue', $job);
 	ok($testbed->wait_job_state($job, 'PENDING', 60), 'it is queued again');
-	sleep 2; # a node refuses a job that starts in the second in which the node ended it
-	$testbed->run({as => 'root'}, 'scontrol', 'update', "JobId=$job", 'StartTime=now');
-	is($testbed->wait_job($job, 180)->{state}, 'COMPLETED', 'it runs to its end');
+	my $state;
+	for my $try (1 .. 3) {
+		sleep 2; # a node refuses a job that starts in the second in which the node ended it: then the job fails
+		$testbed->run({as => 'root'}, 'scontrol', 'update', "JobId=$job", 'StartTime=now');
+		$state = ($testbed->wait_job($job, 180) // {})->{state};
+		last if ($state // '') ne 'FAILED' || $try == 3;
+		$testbed->run({as => 'root'}, 'scontrol', 'requeue', $job);
+		ok($testbed->wait_job_state($job, 'PENDING', 60), 'it is queued once more');
+	}
+	is($state, 'COMPLETED', 'it runs to its end');
 	is_deeply((loaded($job))[0], {}, 'without the tracer');
 };
 

@@ -99,7 +99,7 @@ healthy('all is mended');
 # A shell of an administrator that has forgotten its transaction.
 my $shell_pid = open my $shell, '|-', 'setpriv', '--reuid', 'slurm', '--regid', 'slurm', '--init-groups', 'sqlite3', $store or die "sqlite3: $!\n";
 $shell->autoflush(1);
-print {$shell} "BEGIN IMMEDIATE;\n";
+print {$shell} ".timeout 20000\nBEGIN IMMEDIATE;\n"; # precedentd writes several times a second
 found('precedentd', 'a store that somebody has locked', qr/(?:not followed jobs for \d+ s|cannot open its store|locked)/, qr/fuser -v|journalctl/);
 kill 'TERM', $shell_pid;
 close $shell;
