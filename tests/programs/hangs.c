@@ -92,6 +92,7 @@ static void two_comms(void)
 	MPI_Comm other;
 
 	MPI_Comm_dup(MPI_COMM_WORLD, &other);
+	say_there();
 	MPI_Barrier(rank == 0 ? other : MPI_COMM_WORLD); /* two-comms: all ranks stop here */
 	MPI_Barrier(rank == 0 ? MPI_COMM_WORLD : other);
 	RETURNS;
@@ -229,6 +230,7 @@ static void lock(void)
 	if (rank == 1)
 		MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
 	MPI_Barrier(MPI_COMM_WORLD);
+	say_there();
 	if (rank == 2) {
 		MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
 		MPI_Put(out, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, win);
@@ -524,9 +526,9 @@ struct hang {
 
 static const struct hang cases[] = {
 	{"send-send", send_send}, {"ring", ring}, {"no-send", no_send}, {"wrong-tag", wrong_tag}, {"not-entered", not_entered},
-	{"other-collective", other_collective}, {"other-root", other_root}, {"two-comms", two_comms}, {"waitall", waitall},
+	{"other-collective", other_collective}, {"other-root", other_root}, {"waitall", waitall},
 	{"any-source", any_source}, {"waitany", waitany}, {"polls", polls},
-	{"probe", probe}, {"ibarrier", ibarrier}, {"lock", lock}, {"segv", segv}, {"abort", calls_abort}, {"leaves", leaves},
+	{"probe", probe}, {"ibarrier", ibarrier}, {"segv", segv}, {"abort", calls_abort}, {"leaves", leaves},
 	{"truncated", truncated}, {"no-rank", no_rank}, {"to-self", to_self}, {"works", works}, {"file-open", file_open}, {"well", well},
 };
 
@@ -535,6 +537,7 @@ static const struct hang prepared[] = {
 	{"fence", fence}, {"win-free", win_free}, {"no-post", no_post}, {"no-post-many", no_post_many}, {"no-complete", no_complete},
 	{"both-start", both_start}, {"no-unlock", no_unlock}, {"write-all", write_all}, {"file-close", file_close},
 	{"epochs", epochs}, {"computes", computes}, {"in-library", in_library}, {"chain", chain},
+	{"two-comms", two_comms}, {"lock", lock},
 };
 
 static const struct hang *find_case(const struct hang *all, size_t n, const char *name)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * polls_asleep: rank 0 computes for MS ms before each of TASKS messages. Rank 1 probes for them and sleeps between
- * unsuccessful probes, as task farms do. After each message it computes for a fifth of MS ms and sleeps as long.
+ * unsuccessful probes, as task farms do. After each message rank 1 computes for a twentieth of MS ms and sleeps for a
+ * fifth.
  * Usage: polls_asleep [TASKS=20] [MS=20] [NAP_US=200]. Prints one line.
  */
 #include <mpi.h>
@@ -46,7 +47,7 @@ int main(int argc, char **argv)
 		}
 		MPI_Recv(&task, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 		sum += task;
-		compute(ms * 0.2e-3);
+		compute(ms * 0.05e-3);
 		usleep((useconds_t)(ms * 200));
 	}
 	if (rank == 1)
