@@ -25,7 +25,7 @@
 #define CALLS_OVER 2    /* times the most calls that an excerpt may have: it must have the run's first and last segment */
 #define OVER      1.2   /* times the budget that a skeleton may run */
 #define TRIES     8     /* for an excerpt within the limits */
-#define LEAP      1.5   /* least calls beyond the limits over most within them, where still more calls may fit again */
+#define LEAP      1.5   /* least calls beyond the limits over the best's within: then still more calls may fit again */
 #define WORK_MOST (1u << 20) /* calls read and contracted for all excerpts: up to 8 s */
 #define READ      256   /* calls of the run are passed for an excerpt in the time in which one is contracted */
 #define FIRST     0.125 /* of the most calls: the first of them shows how well pieces of this run fold */
@@ -301,10 +301,16 @@ static bool goes_on(const struct search *s)
 	return s->n_tried < TRIES && s->work + reading(s) < WORK_MOST && (s->over > 1 || calls_next(s) > s->fits);
 }
 
+/* Segments, and the parts of them that run. */
+static uint64_t pieces_hash(const struct pieces *p)
+{
+	return XXH3_64bits_withSeed(p->ns, p->n * sizeof *p->ns, XXH3_64bits(p->segment, p->n * sizeof *p->segment));
+}
+
 /* These pieces were tried before: they would have the same skeleton. */
 static bool again(const struct search *s, const struct pieces *p)
 {
-	uint64_t hash = XXH3_64bits(p->segment, p->n * sizeof *p->segment);
+	uint64_t hash = pieces_hash(p);
 
 	for (uint32_t i = 0; i < s->n_tried; i++)
 		if (s->tried[i] == hash)
@@ -318,7 +324,7 @@ static int attempt(struct search *s, struct skel_stages *out, struct errbuf *err
 	int rv = pieces_excerpt(s->survey, &out->pieces, &out->excerpt, err);
 	struct skel_budget budget = *s->budget;
 
-	s->tried[s->n_tried++] = XXH3_64bits(out->pieces.segment, out->pieces.n * sizeof *out->pieces.segment);
+	s->tried[s->n_tried++] = pieces_hash(&out->pieces);
 	s->work += reading(s) + out->pieces.events;
 	budget.longer = s->survey->cuts.longer;
 	if (rv == 0 && (understand(out->excerpt, &budget, out, err) != 0 || size_find(out, err) != 0))
@@ -337,6 +343,8 @@ static bool better(double over, double best)
  * calls that fits and the least number that does not. */
 static void next_find(struct search *s, const struct skel_stages *last, double over, uint64_t events)
 {
+	double best = better(over, s->over) ? over : s->over;
+
 	if (over <= 1 && better(over, s->over))
 		s->fits = events;
 	else if (over > 1)
@@ -346,7 +354,7 @@ static void next_find(struct search *s, const struct skel_stages *last, double o
 		s->next.seconds *= AIM;
 	if (s->fits == 0 || s->fails == UINT64_MAX)
 		return;
-	if (s->over < ENOUGH && (double)s->fails < LEAP * (double)s->fits && LEAP * (double)s->fails < (double)s->most) {
+	if (best < ENOUGH && (double)s->fails < LEAP * (double)s->fits && LEAP * (double)s->fails < (double)s->most) {
 		s->next.events = (s->fails + s->most) / 2;
 		s->fails = UINT64_MAX;
 	} else if (s->next.events <= s->fits || s->next.events >= s->fails) {

@@ -143,6 +143,8 @@ static void put_pieces(const struct pieces *p, struct text *out)
 	text_put(out, "of them %llu calls in %u pieces of %u kinds are run\n", (unsigned long long)p->events, p->n, p->n_kind);
 	text_put(out, "they stand for %.1f %% of its computation, %.1f %% of its time in calls and %.1f %% of its calls that may wait\n",
 		 100 * p->balance.gap, 100 * p->balance.mpi, 100 * p->balance.waits);
+	if (p->part_share > 0)
+		text_put(out, "%.1f %% of its time is in pieces of long computations, of which a part runs\n", 100 * p->part_share);
 	if (p->left_share > 0)
 		text_put(out, "%.1f %% of its time is in segments that are too long to run: other pieces stand for them\n",
 			 100 * p->left_share);

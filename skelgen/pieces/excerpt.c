@@ -109,16 +109,22 @@ struct source {
 	uint64_t event; /* its number */
 };
 
-/* With its times, or without. */
-static int event_put(struct rank_excerpt *x, const struct source *s, bool timed)
+static uint64_t part_of(double part, uint64_t ns)
 {
-	uint64_t enter, leave, gap;
+	return part < 1 ? (uint64_t)(part * (double)ns + 0.5) : ns;
+}
 
-	if (!timed)
+/* With this part of its times; 0: without times. */
+static int event_put(struct rank_excerpt *x, const struct source *s, double part)
+{
+	uint64_t enter, leave, by_clock, gap = part_of(part, s->ev.gap_ns), dur = part_of(part, s->ev.dur_ns);
+
+	if (!(part > 0))
 		return call_put(x, rename_symbol(x, s->ev.sym), 0, 0);
-	own_iter_when(s->it, &enter, &leave, &gap);
-	excerpt_samples_pass(&x->samples, s->event, &(struct excerpt_moment){enter, x->n, x->tick + s->ev.gap_ns, s->ev.gap_ns, s->ev.dur_ns});
-	return call_put(x, rename_symbol(x, s->ev.sym), s->ev.gap_ns, s->ev.dur_ns);
+	own_iter_when(s->it, &enter, &leave, &by_clock);
+	excerpt_samples_pass(&x->samples, s->event,
+			     &(struct excerpt_moment){enter, s->ev.gap_ns, x->n, x->tick + gap, dur, part});
+	return call_put(x, rename_symbol(x, s->ev.sym), gap, dur);
 }
 
 /* ---- a rank ---- */
@@ -126,6 +132,7 @@ static int event_put(struct rank_excerpt *x, const struct source *s, bool timed)
 struct reader {
 	const struct cuts *cuts;
 	const bool *chosen;
+	const double *part; /* by segment */
 	const struct call_roles *roles;
 	const struct kept *kept; /* of the rank */
 	uint64_t next_kept;
@@ -174,9 +181,9 @@ static int always_put(struct rank_excerpt *x, struct reader *r, const struct sou
 {
 	bool ends = trace_fn[x->from->sigs.sig[s->ev.sym].fn].cls == TC_FINALIZE;
 
-	if (ends && r->inside && segment_enter(x, r, UINT32_MAX, s->ev.gap_ns) != 0)
+	if (ends && r->inside && segment_enter(x, r, UINT32_MAX, part_of(r->part[r->seg], s->ev.gap_ns)) != 0)
 		return -1;
-	return event_put(x, s, !ends);
+	return event_put(x, s, ends ? 0 : 1);
 }
 
 static int event_read(struct rank_excerpt *x, struct reader *r, const struct source *s)
@@ -193,10 +200,10 @@ static int event_read(struct rank_excerpt *x, struct reader *r, const struct sou
 		return rv == 0 && e == 0 ? segment_enter(x, r, 0, 0) : rv;
 	}
 	if (r->inside)
-		return event_put(x, s, true);
+		return event_put(x, s, r->part[r->seg]);
 	while (r->next_kept < r->kept->n && r->kept->event[r->next_kept] < e)
 		r->next_kept++;
-	return r->next_kept < r->kept->n && r->kept->event[r->next_kept] == e ? event_put(x, s, false) : 0;
+	return r->next_kept < r->kept->n && r->kept->event[r->next_kept] == e ? event_put(x, s, 0) : 0;
 }
 
 static int events_read(struct rank_excerpt *x, struct reader *r, const struct trace *t)
@@ -299,9 +306,10 @@ static int job_put(const struct trace *t, struct trace_writer *out, struct errbu
 	return rv;
 }
 
-int excerpt_write(const struct trace *t, const struct call_roles *roles, const struct cuts *cuts, const bool *chosen,
-		  const char *path, struct errbuf *err)
+int excerpt_write(const struct trace *t, const struct call_roles *roles, const struct cuts *cuts,
+		  const struct excerpt_choice *choice, const char *path, struct errbuf *err)
 {
+	const bool *chosen = choice->chosen;
 	struct kept *kept = kept_find(t, roles, cuts, chosen, err);
 	struct trace_writer *out = kept != NULL ? trace_writer_create(path, cuts->n_ranks, err) : NULL;
 	uint32_t n_piece = 0;
@@ -316,7 +324,8 @@ int excerpt_write(const struct trace *t, const struct call_roles *roles, const s
 	rv = job_put(t, out, err);
 	for (uint32_t rank = 0; rv == 0 && rank < cuts->n_ranks; rank++) {
 		struct rank_excerpt x = {.from = &trace_get_rank(t, rank)->defs, .out = out, .rank = rank, .n_piece = n_piece, .err = err};
-		struct reader r = {.cuts = cuts, .chosen = chosen, .roles = &roles[rank], .kept = &kept[rank]};
+		struct reader r = {.cuts = cuts, .chosen = chosen, .part = choice->part, .roles = &roles[rank],
+				   .kept = &kept[rank]};
 
 		rv = rank_put(&x, t, &r);
 	}

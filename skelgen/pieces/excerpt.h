@@ -13,8 +13,14 @@
 /* Level of the call at the begin of piece k; at the end of the last piece before others are left out, of piece n. */
 #define EXCERPT_LEVEL 0x50520000
 
-/* Writes the trace file. chosen: by segment. roles: by rank. Returns 0, or -1 with the reason. */
-int excerpt_write(const struct trace *t, const struct call_roles *roles, const struct cuts *cuts, const bool *chosen,
-		  const char *path, struct errbuf *err);
+/* By segment: does it run, and which part of its times; 1: all. */
+struct excerpt_choice {
+	const bool *chosen;
+	const double *part;
+};
+
+/* Writes the trace file. roles: by rank. Returns 0, or -1 with the reason. */
+int excerpt_write(const struct trace *t, const struct call_roles *roles, const struct cuts *cuts,
+		  const struct excerpt_choice *choice, const char *path, struct errbuf *err);
 
 #endif

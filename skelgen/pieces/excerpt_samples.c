@@ -33,10 +33,10 @@ static double when(const struct excerpt_samples *s, uint32_t i)
 
 static void part_take(struct trace_sample *k, double share)
 {
-	k->cpu_ns = (uint64_t)((double)k->cpu_ns * share);
-	k->asleep_ns = (uint64_t)((double)k->asleep_ns * share);
+	k->cpu_ns = (uint64_t)((double)k->cpu_ns * share + 0.5);
+	k->asleep_ns = (uint64_t)((double)k->asleep_ns * share + 0.5);
 	for (int c = 0; c < TCOUNTER_N; c++)
-		k->counter[c] = (uint64_t)((double)k->counter[c] * share);
+		k->counter[c] = (uint64_t)((double)k->counter[c] * share + 0.5);
 }
 
 /* Sample i lies in the piece. */
@@ -49,10 +49,12 @@ static void sample_take(struct excerpt_samples *s, uint32_t i, const struct exce
 		part_take(&k, at > since ? (at - s->piece_ns) / (at - since) : 0);
 	k.event = m->number;
 	k.delayed_ns = 0;
+	if (m->part < 1)
+		part_take(&k, m->part);
 	if (at < enter)
-		k.tick = m->enter - (uint64_t)fmin((double)m->before, enter - at);
+		k.tick = m->enter - (uint64_t)(m->part * fmin((double)m->before, enter - at));
 	else
-		k.tick = m->enter + (uint64_t)fmin((double)m->dur, at - enter);
+		k.tick = m->enter + (uint64_t)fmin((double)m->dur, m->part * (at - enter));
 	if (s->to.n > 0 && k.tick < s->to.sample[s->to.n - 1].tick)
 		k.tick = s->to.sample[s->to.n - 1].tick;
 	s->to.sample[s->to.n++] = k;

@@ -16,10 +16,12 @@ struct excerpt_samples {
 	double piece_ns;            /* begin of the piece by the trace's clock; < 0: outside */
 };
 
-/* A call of the excerpt: its entry by the trace's clock; its number, entry, time before and in it in the excerpt. */
+/* A call of the excerpt. By the trace's clock: its entry and the time before it. In the excerpt: its number, entry and
+ * time in it, and which part of the trace's times it has. */
 struct excerpt_moment {
-	uint64_t enter_ns;
-	uint64_t number, enter, before, dur;
+	uint64_t enter_ns, before;
+	uint64_t number, enter, dur;
+	double part;
 };
 
 /* Returns 0, also if the rank has no samples; -1 without memory. */

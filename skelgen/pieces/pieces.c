@@ -252,9 +252,11 @@ static int lates_copy(const struct survey *s, struct pieces *p)
 		return -1;
 	for (uint32_t k = 0; k < p->n; k++) {
 		uint32_t i = p->segment[k];
+		double part = s->segments.at[i].part;
 
-		memcpy(p->late_ns + k * ranks, s->segments.late_ns + i * ranks, ranks * sizeof *p->late_ns);
-		p->wait_ns += k > 0 && p->segment[k - 1] + 1 == i ? 0 : s->segments.at[i].late_ns;
+		for (size_t r = 0; r < ranks; r++)
+			p->late_ns[k * ranks + r] = part * s->segments.late_ns[i * ranks + r];
+		p->wait_ns += k > 0 && p->segment[k - 1] + 1 == i ? 0 : part * s->segments.at[i].late_ns;
 	}
 	return 0;
 }
@@ -286,14 +288,17 @@ static int describe(const struct survey *s, const bool *chosen, uint32_t n, stru
 		out->segment[k] = i;
 		out->kind[k] = g->alone ? alone : g->kind;
 		out->weight[k] = !g->alone && run_ns[g->kind] > 0 ? fmax(1, stands_ns[g->kind] / run_ns[g->kind]) : 1;
+		out->part_share += g->part < 1 ? g->ns / s->segments.ns : 0;
 		out->n_kind = g->alone ? alone + 1 : out->n_kind;
-		out->ns[k++] = g->ns;
+		out->ns[k++] = g->run_ns;
 		out->events += g->events;
 	}
 	if (s->segments.late_ns != NULL && lates_copy(s, out) != 0)
 		return -1;
 	weights_calibrate(&s->segments, out->segment, n, out->weight);
 	out->balance = weights_balance_of(&s->segments, out->segment, n, out->weight);
+	for (k = 0; k < n; k++) /* a part stands for all of its segment */
+		out->weight[k] /= s->segments.at[out->segment[k]].part;
 	return 0;
 }
 
@@ -301,18 +306,28 @@ static int describe(const struct survey *s, const bool *chosen, uint32_t n, stru
 static struct trace *excerpt_open(const struct survey *s, const bool *chosen, struct errbuf *err)
 {
 	const char *tmp = getenv("TMPDIR");
+	double *part = calloc(s->segments.n + 1u, sizeof *part);
+	const struct excerpt_choice choice = {chosen, part};
 	struct trace *t = NULL;
 	char dir[4096], path[4200];
 
+	if (part == NULL) {
+		err_set(err, "no memory for %u segments", s->segments.n);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < s->segments.n; i++)
+		part[i] = s->segments.at[i].part;
 	snprintf(dir, sizeof dir, "%s/precedent-pieces-XXXXXX", tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
 	if (temp_dir_make(dir) != 0) {
 		err_set(err, "cannot make a directory like %s: %s", dir, strerror(errno));
+		free(part);
 		return NULL;
 	}
 	snprintf(path, sizeof path, "%s/excerpt.ptrace", dir);
-	if (excerpt_write(s->trace, s->roles, &s->cuts, chosen, path, err) == 0)
+	if (excerpt_write(s->trace, s->roles, &s->cuts, &choice, path, err) == 0)
 		t = trace_open(path, err);
 	temp_dir_remove(dir);
+	free(part);
 	return t;
 }
 

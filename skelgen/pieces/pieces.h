@@ -2,6 +2,7 @@
 /*
  * A skeleton of pieces. Where a run does not repeat, or its ranks share no loop, a skeleton of the whole run is as long as
  * the run. Then the skeleton is made of an excerpt: some segments of the run between consistent cuts, exactly as they were.
+ * Only long computations may be shorter.
  * Each segment of the run is of a kind, and the pieces of a kind stand for all segments of that kind:
  *
  *	T = sum over pieces of weight x time
@@ -35,7 +36,7 @@ struct pieces {
 	uint32_t n, n_kind;  /* pieces that stand for themselves are a kind */
 	uint32_t *segment; /* by piece */
 	uint32_t *kind;    /* by piece */
-	double *ns;        /* by piece: traced time, mean over ranks */
+	double *ns;        /* by piece: traced time, mean over ranks; of the part that runs */
 	double *weight;    /* by piece: time of the run that it stands for over its own; 1 or more */
 	/* [piece * ranks + rank]: so long after the first rank it enters the piece. NULL: each enters it when it comes to
 	 * it (segments_forget_lates). */
@@ -43,6 +44,7 @@ struct pieces {
 	double wait_ns;    /* mean over ranks: for so long the skeleton waits before its pieces begin */
 	struct weights_balance balance; /* of the pieces by their weights */
 	double most;       /* time by the clock of the rank that takes longest, over the mean of all ranks */
+	double part_share; /* of the run's time in pieces of whose computation a part runs */
 	double left_share; /* of the run's time in long segments that are left out, for which other pieces stand */
 	double left_ns;    /* root of the sum of squares of their times */
 	uint64_t events;   /* of the pieces */
@@ -52,7 +54,7 @@ struct pieces {
 
 /* The most calls of an excerpt: it has as many folded items as a trace that is contracted, if it folds no better than this one. */
 uint64_t pieces_calls_most(const struct trace *t);
-/* Cut the run for pieces of about a fortieth of `seconds`, or of the most calls of an excerpt where that is less. Returns 0;
+/* Cut the run. Pieces have about a fortieth of `seconds`, or of the most calls of an excerpt if that is less. Returns 0;
  * 1 if it has fewer than two cuts; -1 with the reason. */
 int survey_make(const struct trace *t, double seconds, struct survey *out, struct errbuf *err);
 void survey_free(struct survey *s);

@@ -13,6 +13,7 @@
 #define ROUNDS     30   /* of k-means, which stops when nothing moves */
 #define WINDOWS_LEAST 40 /* pieces of an excerpt; with fewer windows the rests must be able to run */
 #define LONG       8    /* pieces: a longer segment takes more than such a part of the budget */
+#define MESSAGES   0.125 /* of a shortened piece: time without computation, by which it may be too long */
 #define SHORT      0.25 /* of the time: shorter segments must hold that much to stand for longer ones */
 #define SAME       0.02 /* share of the spread that a further kind must explain */
 
@@ -41,7 +42,7 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 	struct own_iter *it = own_iter_with_polls(t, rank, err);
 	struct trace_event ev;
 	uint64_t enter, leave, gap, begin = 0;
-	double delayed = 0;
+	double delayed = 0, computed = 0; /* the latter in the segment at hand */
 	uint32_t seg = 0;
 	bool known;
 
@@ -56,9 +57,11 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 		if (trace_fn[d->sigs.sig[ev.sym].fn].cls == TC_INIT)
 			continue;
 		begin = begin > 0 ? begin : enter - gap;
-		while (seg < cuts->n && cuts->at[(size_t)seg * cuts->n_ranks + rank] <= e)
+		for (; seg < cuts->n && cuts->at[(size_t)seg * cuts->n_ranks + rank] <= e; computed = 0)
 			out->late_ns[(size_t)++seg * cuts->n_ranks + rank] = (double)trace_clock_ns(clock, rank, own_iter_begin(it));
 		s = &out->at[seg];
+		computed += (double)ev.gap_ns;
+		s->gap_most_ns = fmax(s->gap_most_ns, computed);
 		s->events++;
 		s->waits[dimension(d, ev.sym, false)] += may_wait(trace_fn[d->sigs.sig[ev.sym].fn].cls);
 		s->timed &= known;
@@ -343,7 +346,7 @@ static uint32_t choose(const struct segments *s, double share, bool *chosen, dou
 		kind_choose(s, c, share, chosen);
 	for (uint32_t i = 0; i < s->n; i++)
 		if (chosen[i]) {
-			*ns += s->at[i].ns + (i > 0 && chosen[i - 1] ? 0 : s->at[i].late_ns);
+			*ns += s->at[i].run_ns + (i > 0 && chosen[i - 1] ? 0 : s->at[i].part * s->at[i].late_ns);
 			*events += s->at[i].events;
 			n++;
 		}
@@ -373,6 +376,12 @@ static uint32_t choose_within(const struct segments *s, double seconds, uint64_t
 
 /* ---- long segments ---- */
 
+/* A rank may compute for longer than the mean of all ranks' times. */
+static double length_of(const struct segment *g)
+{
+	return fmax(g->ns, g->gap_most_ns);
+}
+
 /* Leave out all segments beyond this size. Returns whether enough others are left to stand for them. */
 static bool long_leave(struct segments *s, double ns, double events)
 {
@@ -383,7 +392,9 @@ static bool long_leave(struct segments *s, double ns, double events)
 		struct segment *g = &s->at[i];
 
 		g->alone = false;
-		g->left = !g->rest && (g->ns > ns || (double)g->events > events);
+		g->part = 1;
+		g->run_ns = g->ns;
+		g->left = !g->rest && (length_of(g) > ns || (double)g->events > events);
 		if (is_sampled(g) && g->timed) {
 			time += g->ns;
 			n++;
@@ -392,24 +403,41 @@ static bool long_leave(struct segments *s, double ns, double events)
 	return n >= LONG && time >= SHORT * s->ns;
 }
 
-/* The longest segments that are left out run after all, within this room. */
-static void long_run(struct segments *s, double ns, double events)
+/* A piece of a left-out segment takes so long, ns, if it is shortened to `each`. That is done only where a rank computes
+ * almost all of the time: waits become shorter with its computations, but messages do not. */
+static double shortest(const struct segment *g, double each)
 {
+	return g->ns - g->gap_most_ns <= MESSAGES * each ? fmin(length_of(g), each) : length_of(g);
+}
+
+/* The longest segments that are left out run after all, within this room. If it is not enough for all, none takes longer
+ * than `each` where computations can become shorter. */
+static void long_run(struct segments *s, double each, double ns, double events)
+{
+	double all = 0;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		all += s->at[i].left ? length_of(&s->at[i]) : 0;
+	each = all <= ns ? INFINITY : each;
 	for (;;) {
 		struct segment *most = NULL;
 
 		for (uint32_t i = 0; i < s->n; i++) {
 			struct segment *g = &s->at[i];
 
-			if (g->left && g->timed && g->ns <= ns && (double)g->events <= events && (most == NULL || g->ns > most->ns))
+			if (g->left && g->timed && shortest(g, each) <= ns && (double)g->events <= events &&
+			    (most == NULL || g->ns > most->ns))
 				most = g;
 		}
 		if (most == NULL)
 			return;
 		most->left = false;
 		most->alone = true;
-		ns -= most->ns;
+		ns -= shortest(most, each);
 		events -= (double)most->events;
+		if (length_of(most) > 0)
+			most->part = shortest(most, each) / length_of(most);
+		most->run_ns = most->part * most->ns;
 	}
 }
 
@@ -425,7 +453,7 @@ static bool long_sort(struct segments *s, double seconds, double events)
 		part *= 2;
 	if (part > 1)
 		long_leave(s, INFINITY, INFINITY);
-	long_run(s, seconds * 1e9 / 2, events / 2);
+	long_run(s, seconds * 1e9 / LONG, seconds * 1e9 / 2, events / 2);
 	for (uint32_t i = 0; i < s->n; i++)
 		now += !is_sampled(&s->at[i]);
 	return now != before;

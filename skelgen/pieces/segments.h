@@ -19,6 +19,7 @@
 struct segment {
 	double ns;       /* mean over ranks of their own time in it; unsuccessful tests that are no work wait like calls */
 	double gap_ns;   /* of it: computation */
+	double gap_most_ns; /* computation of the rank that computes longest */
 	double late_ns;  /* mean over ranks: apart from `ns`, a piece of it runs so long */
 	uint64_t events; /* of all ranks */
 	uint64_t waits[SEGMENT_DIMENSIONS]; /* of them: calls that may wait for another rank, by call site */
@@ -29,6 +30,8 @@ struct segment {
 	/* Set by segments_choose(), of segments that take much of the budget each: */
 	bool alone;      /* runs, and stands for itself */
 	bool left;       /* does not run: its kind stands for it */
+	double part;     /* of its computations that runs: 1, or less if these are long */
+	double run_ns;   /* time of its piece, mean over ranks: part x ns */
 };
 
 struct segments {
@@ -60,7 +63,8 @@ void segments_free(struct segments *s);
  * `seconds` and have at most `events` calls. chosen[] is by segment. Returns their number. Where a segment of each kind is too
  * much, like kinds become one.
  * A segment that takes much of the budget alone would leave no room for pieces of all kinds. The longest of such segments run
- * within half of the budget, and stand for themselves. The others are left out.
+ * within half of the budget, and stand for themselves. If there is no room for all of them, a part runs of those in which
+ * a rank computes almost all of the time. The others are left out.
  * Source: stratified sampling with systematic selection, Cochran, "Sampling techniques", 1977, chapters 5 and 8. Long segments:
  * Hidiroglou, "The construction of a self-representing stratum of large units in survey design", The American Statistician 40,
  * 1986.

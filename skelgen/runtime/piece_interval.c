@@ -26,17 +26,6 @@ static double residual2(const struct piece *p, int n_piece, int kind)
 	return n > 1 ? square / (n - 1) : -1;
 }
 
-/* Variance of the time of one kind, ns^2. A kind with a single piece differs as much as the pieces of all kinds do. */
-static double kind_variance(const struct piece *p, int n_piece, int kind)
-{
-	double square = residual2(p, n_piece, kind), sum = 0;
-
-	for (int i = 0; i < n_piece; i++)
-		if (p[i].kind == kind && p[i].took_ns >= 0)
-			sum += p[i].weight * (p[i].weight - 1);
-	return sum * fmax(0, square < 0 ? residual2(p, n_piece, -1) : square);
-}
-
 /* Variance of a piece's time relative to its traced time. Long pieces count more. */
 static double relative_variance(const struct piece *p, int n_piece)
 {
@@ -48,6 +37,21 @@ static double relative_variance(const struct piece *p, int n_piece)
 			n++;
 		}
 	return us2 > 0 ? square * n / (us2 * 1e6) : 0;
+}
+
+/* Variance of the time of one kind, ns^2. A kind with a single piece differs as much, by its time, as the pieces of all
+ * kinds do. */
+static double kind_variance(const struct piece *p, int n_piece, int kind)
+{
+	double square = residual2(p, n_piece, kind), relative = square < 0 ? relative_variance(p, n_piece) : 0, sum = 0;
+
+	for (int i = 0; i < n_piece; i++) {
+		double us = p[i].us, alone = relative * us * us * 1e6;
+
+		if (p[i].kind == kind && p[i].took_ns >= 0)
+			sum += p[i].weight * (p[i].weight - 1) * (square < 0 ? alone : square);
+	}
+	return sum;
 }
 
 /* Degrees of freedom of the variance. A piece of weight 1 is no sample of other pieces. */

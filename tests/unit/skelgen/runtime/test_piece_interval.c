@@ -65,38 +65,43 @@ static double deviation(uint64_t *seed)
 	return 0.2 * (uniform(seed) + uniform(seed) + uniform(seed) - 1.5);
 }
 
-/* A run has 100 segments of 1 ms, of which 20 run, and one of `left` ms. Each has a speed of its own. Does the interval hold the
- * time of the run? */
-static bool holds(double left, uint64_t *seed)
+/* A run has 100 segments of 1 ms, of which 20 run, and one of `left` ms. This one is left out, or it has parts of 5 ms,
+ * of which one runs. Each segment and part has a speed of its own. Does the interval hold the time of the run? */
+static bool holds(double left, bool parts, uint64_t *seed)
 {
-	struct piece p[20];
-	double all = left * 1e6 * (1 + deviation(seed)), told = 0, half;
+	struct piece p[21];
+	double all = parts ? 0 : left * 1e6 * (1 + deviation(seed)), told = 0, half;
 
 	for (int i = 0; i < 100; i++) {
 		double took = 1e6 * (1 + deviation(seed));
 
 		all += took;
 		if (i % 5 == 0)
-			p[i / 5] = (struct piece){0, 1000, (100 + left) / 20, took};
+			p[i / 5] = (struct piece){0, 1000, (100 + (parts ? 0 : left)) / 20, took};
 	}
-	for (int i = 0; i < 20; i++)
+	for (double ms = 0; parts && ms < left; ms += 5) {
+		p[20] = (struct piece){1, 5000, left / 5, 5e6 * (1 + deviation(seed))};
+		all += p[20].took_ns;
+	}
+	for (int i = 0; i < 20 + parts; i++)
 		told += p[i].weight * p[i].took_ns;
-	half = pieces_half_ns(p, 20, left * 1e6);
+	half = pieces_half_ns(p, 20 + parts, parts ? 0 : left * 1e6);
 	return fabs(told - all) <= half;
 }
 
-/* Intervals hold as often as they should, however long a segment is that is left out. */
+/* Intervals hold as often as they should, however long a segment is that is left out, or of which a part runs. */
 static void test_left_out(void **arg)
 {
 	(void)arg;
-	for (int left = 0; left <= 100; left += 25) {
-		uint64_t seed = (uint64_t)left + 1;
-		int n = 0;
+	for (int left = 0; left <= 100; left += 25)
+		for (int parts = 0; parts <= (left > 0); parts++) {
+			uint64_t seed = (uint64_t)left + 1;
+			int n = 0;
 
-		for (int run = 0; run < 2000; run++)
-			n += holds(left, &seed);
-		assert_in_range(n, 1860, 1980);
-	}
+			for (int run = 0; run < 2000; run++)
+				n += holds(left, parts, &seed);
+			assert_in_range(n, 1860, 1980);
+		}
 }
 
 /* A run of a month may have pieces of a millisecond. */
