@@ -123,12 +123,12 @@ uint64_t pieces_calls_most(const struct trace *t)
 	return (uint64_t)fmin((double)PIECES_ITEMS_MOST * trace_n_ranks(t) * (1 + events_of(t) / items), CALLS_MOST);
 }
 
-/* The length of a piece, ns. */
+/* The length of a piece, ns. Calls make it short only if an excerpt cannot have all of them. */
 static double piece_length(const struct survey *s, double seconds, double run_ns)
 {
-	double most = (double)pieces_calls_most(s->trace);
+	double part = (double)pieces_calls_most(s->trace) / fmax(1, events_of(s->trace));
 
-	return fmin(seconds * 1e9, run_ns * most / fmax(1, events_of(s->trace))) / PIECES_WANTED;
+	return fmin(seconds * 1e9, part < 1 ? part * run_ns : INFINITY) / PIECES_WANTED;
 }
 
 /* What a cut may leave open, in the order in which it is tried. Pieces with more left open fold worse. */
