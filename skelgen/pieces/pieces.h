@@ -50,12 +50,14 @@ struct pieces {
 	uint64_t events;   /* of the pieces */
 };
 
-#define PIECES_ITEMS_MOST 8000 /* of a rank's folded events: contracting more takes longer than a skeleton may take to build */
+#define PIECES_ITEMS_MOST 8000 /* of a rank's folded events: to contract more takes longer than a skeleton may take */
 
-/* The most calls of an excerpt: it has as many folded items as a trace that is contracted, if it folds no better than this one. */
+/* The most calls of an excerpt. It has as many folded items as a trace that is contracted, if it folds no better than this
+ * one. */
 uint64_t pieces_calls_most(const struct trace *t);
-/* Cut the run. Pieces have about a fortieth of `seconds`, or of the most calls of an excerpt if that is less. Returns 0;
- * 1 if it has fewer than two cuts; -1 with the reason. */
+/* Cut the run. A piece has about a fortieth of `seconds`. It has a fortieth of the most calls of an excerpt if the excerpt
+ * cannot have all calls of the run, and if that is less. Returns 0; 1 if there are fewer than two cuts; -1 with the
+ * reason. */
 int survey_make(const struct trace *t, double seconds, struct survey *out, struct errbuf *err);
 void survey_free(struct survey *s);
 

@@ -17,7 +17,8 @@
 #define SEGMENTS_MOST    2001 /* of a run */
 
 struct segment {
-	double ns;       /* mean over ranks of their own time in it; unsuccessful tests that are no work wait like calls */
+	/* Mean over ranks of their own time in it. Unsuccessful tests that are no work wait like calls. */
+	double ns;
 	double gap_ns;   /* of it: computation */
 	double gap_most_ns; /* computation of the rank that computes longest */
 	double late_ns;  /* mean over ranks: apart from `ns`, a piece of it runs so long */
@@ -63,8 +64,8 @@ void segments_free(struct segments *s);
  * `seconds` and have at most `events` calls. chosen[] is by segment. Returns their number. Where a segment of each kind is too
  * much, like kinds become one.
  * A segment that takes much of the budget alone would leave no room for pieces of all kinds. The longest of such segments run
- * within half of the budget, and stand for themselves. If there is no room for all of them, a part runs of those in which
- * a rank computes almost all of the time. The others are left out.
+ * within half of the budget, and stand for themselves. If there is no room for all of them, a part runs of those in
+ * which a rank computes almost all of the time. The others are left out.
  * Source: stratified sampling with systematic selection, Cochran, "Sampling techniques", 1977, chapters 5 and 8. Long segments:
  * Hidiroglou, "The construction of a self-representing stratum of large units in survey design", The American Statistician 40,
  * 1986.

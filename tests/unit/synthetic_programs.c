@@ -257,7 +257,8 @@ struct syn *syn_checkpoint(uint32_t n_ranks, uint32_t iterations)
 struct syn *syn_graph(uint32_t n_ranks, uint32_t degree, uint32_t iterations, uint64_t seed)
 {
 	struct syn *s = syn_create(n_ranks);
-	uint32_t *peer = syn_need(calloc((size_t)n_ranks * GRAPH_MOST, sizeof(*peer))), *n = syn_need(calloc(n_ranks, sizeof(*n)));
+	uint32_t *peer = syn_need(calloc((size_t)n_ranks * GRAPH_MOST, sizeof(*peer)));
+	uint32_t *n = syn_need(calloc(n_ranks, sizeof(*n)));
 
 	for (uint64_t k = 0; k < (uint64_t)n_ranks * degree / 2; k++) {
 		uint32_t a = (uint32_t)(syn_random(&seed) % n_ranks), b = (uint32_t)(syn_random(&seed) % n_ranks);

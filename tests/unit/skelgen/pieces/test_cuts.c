@@ -213,8 +213,8 @@ static void begins_of(const struct cut_run *f, uint32_t rank, double *begin)
 	trace_iter_destroy(it);
 }
 
-/* Segments take as long as by the clock. Nobody is late at the begin and in the last segment, and where the waits are longer than
- * the segment. Returns how many are. */
+/* Segments take as long as by the clock. Nobody is late at the begin and in the last segment, and where the waits are
+ * longer than the segment. Returns how many are. */
 static uint32_t check_lateness(struct syn *s)
 {
 	struct cut_run f;

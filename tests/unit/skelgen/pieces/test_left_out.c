@@ -16,8 +16,8 @@
 
 enum { STEPS = 4000, STEP_NS = 100000, LONG_NS = 30000000 };
 
-/* Steps with a barrier. Some of the first ones take as long as hundreds of others: rank 0 computes, or all are in the barrier.
- * If `delayed`, rank 1 waits for a processor for half of its time. */
+/* Steps with a barrier. Some of the first ones take as long as hundreds of others: rank 0 computes, or all are in the
+ * barrier. If `delayed`, rank 1 waits for a processor for half of its time. */
 static struct trace *program(uint32_t ranks, int n_long, bool computes, bool delayed, struct syn **s)
 {
 	*s = syn_create(ranks);

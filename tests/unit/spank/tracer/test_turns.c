@@ -139,7 +139,7 @@ static uint64_t wall_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* In how many of 20 tries a cost is found. *share: what part of its processor this thread had meanwhile. */
+/* Returns in how many of 20 tries a cost is found. *share: processor time of this thread over the time by the clock. */
 static int costs_known(double *share)
 {
 	uint64_t cpu = own_cpu_ns(), wall = wall_ns();
