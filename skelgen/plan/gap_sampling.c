@@ -61,7 +61,8 @@ static void part_add(struct gap_list *l, uint32_t rank, const struct skel_leaf_t
 			gap_add(l, rank, n_slot > 1 ? t->quantile_ns[s][j] : t->stratum_ns[s], times);
 }
 
-static void leaf_add(struct gap_list *l, const struct skel_times *times, const struct skel_node *leaf, double kept)
+/* The cuts leave `kept` of the executions, and `entered` of those that enter the leaf's loop. */
+static void leaf_add(struct gap_list *l, const struct skel_times *times, const struct skel_node *leaf, double kept, double entered)
 {
 	uint8_t cls = trace_fn[leaf->fn].cls;
 	uint32_t i = 0;
@@ -74,7 +75,7 @@ static void leaf_add(struct gap_list *l, const struct skel_times *times, const s
 
 		part_add(l, r, t, t->made - entering, kept);
 		if (t->entry != NULL)
-			part_add(l, r, t->entry, entering, kept);
+			part_add(l, r, t->entry, entering, entered);
 		if ((cls == TC_IO || cls == TC_FILE) && t->made > 0) /* a delay */
 			gap_add(l, r, t->dur_ns / (double)t->made, kept * (double)t->made);
 		else if (l->of_rank != NULL && t->dur_ns > l->least_ns * (double)t->made)
@@ -83,18 +84,19 @@ static void leaf_add(struct gap_list *l, const struct skel_times *times, const s
 }
 
 static void node_add(struct gap_list *l, const struct skel_times *times, const struct skel_plan *plan,
-		     const struct skel_node *n, double kept)
+		     const struct skel_node *n, double kept, double entered)
 {
 	const struct skel_cut *c = &plan->cut[n->id];
+	double inside = kept;
 
 	if (n->kind == SKEL_LEAF) {
-		leaf_add(l, times, n, kept);
+		leaf_add(l, times, n, kept, entered);
 		return;
 	}
 	if (n->kind == SKEL_LOOP && c->run != c->total)
-		kept *= skel_plan_kept(n, c);
+		inside *= skel_plan_kept(n, c);
 	for (uint32_t i = 0; i < n->n_child; i++)
-		node_add(l, times, plan, n->child[i], kept);
+		node_add(l, times, plan, n->child[i], inside, kept);
 }
 
 /* Time saved on the rank that saves most. Its waits become shorter, at most by the savings of all other ranks. */
@@ -124,7 +126,7 @@ static void list_open(struct gap_list *l, const struct skel_tree *tree, const st
 {
 	*l = (struct gap_list){.n_ranks = tree->n_ranks, .least_ns = plan->gap_least_ns, .of_rank = calloc(tree->n_ranks + 1u, sizeof *l->of_rank)};
 	if (l->of_rank != NULL)
-		node_add(l, times, plan, tree->root, 1);
+		node_add(l, times, plan, tree->root, 1, 1);
 	if (l->failed || l->of_rank == NULL)
 		l->n = l->n_ranks = 0;
 }
@@ -178,7 +180,7 @@ bool gap_share_matters(const struct skel_tree *tree, const struct skel_times *ti
 
 	if (!skel_plan_shares_gaps(plan))
 		return false;
-	leaf_add(&l, times, leaf, 1);
+	leaf_add(&l, times, leaf, 1, 1);
 	for (size_t i = 0; i < l.n; i++)
 		won += saved(l.gap[i].ns, l.least_ns, plan->gap_share) * l.gap[i].times;
 	for (uint32_t i = 0; i < rank_set_count(&leaf->ranks); i++)

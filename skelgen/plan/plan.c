@@ -13,7 +13,7 @@
 #define BISECTIONS 50
 #define FAR_AWAY   1.5   /* from the budget: then fewer iterations will do */
 #define WITHIN     1.2   /* of the budget a skeleton is planned for, where gaps can be shortened */
-#define NEGLIGIBLE 0.005 /* of the budget: a loop that takes less is left whole */
+#define NEGLIGIBLE 0.005 /* of the budget: a loop whose iterations take less is left whole */
 #define ROOM       1.1   /* times the least time possible: budget if the given one cannot be met and unevenness() > UNEVEN */
 #define UNEVEN     1.5
 
@@ -109,18 +109,19 @@ static double plan_children(struct planner *p, const struct skel_node *n, double
 	return sum;
 }
 
-/* Set the cuts inside n so that about f of its time is left, and return the time that will be. */
+/* Set the cuts inside n so that about f of its time is left, and return the time that will be. What enters a loop runs
+ * whole. */
 static double plan_node(struct planner *p, const struct skel_node *n, double f)
 {
 	struct skel_cut *c = &p->plan->cut[n->id];
-	double kept, all = p->times->node_ns[n->id];
+	double kept, all = p->times->node_ns[n->id], entry = p->times->entry_ns[n->id];
 
 	if (n->kind == SKEL_LEAF)
 		return all;
 	if (n->kind == SKEL_SEQ)
 		return plan_children(p, n, f);
 	c->run = c->total;
-	if (all < NEGLIGIBLE * p->budget_ns)
+	if (all - entry < NEGLIGIBLE * p->budget_ns)
 		return plan_children(p, n, 1.0);
 	if (!can_cut(p, n))
 		return plan_children(p, n, f);
@@ -129,7 +130,7 @@ static double plan_node(struct planner *p, const struct skel_node *n, double f)
 	if (!(kept < 1))
 		c->run = c->total;
 	/* If even the fewest iterations exceed the share, cut the inner loops. */
-	return kept * plan_children(p, n, kept > 1.1 * f ? f / kept : 1.0);
+	return kept * (plan_children(p, n, kept > 1.1 * f ? f / kept : 1.0) - entry) + entry;
 }
 
 static void count_init(const struct skel_node *n, struct skel_plan *plan)
@@ -209,7 +210,7 @@ double skel_plan_expected(const struct skel_plan *plan, uint32_t node)
 	return l != NULL && plan->cut[node].windows != NULL ? series_expected(&l->stats, plan->cut[node].windows) : 0;
 }
 
-/* Traced time of the calls, and of the computation before them, that stand in no cut loop. */
+/* Traced time of the calls, and of the computation before them, that stand in no cut loop or enter one. */
 static double time_whole(const struct skel_plan *plan, const struct skel_times *times, const struct skel_node *n)
 {
 	const struct skel_cut *c = &plan->cut[n->id];
@@ -218,7 +219,7 @@ static double time_whole(const struct skel_plan *plan, const struct skel_times *
 	if (n->kind == SKEL_LEAF)
 		return times->node_ns[n->id];
 	if (n->kind == SKEL_LOOP && c->run != c->total)
-		return 0;
+		return times->entry_ns[n->id];
 	for (uint32_t i = 0; i < n->n_child; i++)
 		sum += time_whole(plan, times, n->child[i]);
 	return sum;
@@ -228,13 +229,13 @@ static double time_whole(const struct skel_plan *plan, const struct skel_times *
 static double time_left(const struct skel_plan *plan, const struct skel_times *times, const struct skel_node *n)
 {
 	const struct skel_cut *c = &plan->cut[n->id];
-	double sum = 0;
+	double sum = 0, entry = times->entry_ns[n->id];
 
 	if (n->kind == SKEL_LEAF)
 		return times->node_ns[n->id];
 	for (uint32_t i = 0; i < n->n_child; i++)
 		sum += time_left(plan, times, n->child[i]);
-	return n->kind == SKEL_LOOP && c->run != c->total ? sum * skel_plan_kept(n, c) : sum;
+	return n->kind == SKEL_LOOP && c->run != c->total ? (sum - entry) * skel_plan_kept(n, c) + entry : sum;
 }
 
 /* Returns what sharing saves of the mean time. The share is chosen by the rank that saves most, as if it were the
@@ -274,21 +275,28 @@ struct evenness {
 			  * the variance of the estimate under random delays. */
 };
 
-static void evenness_of(const struct planner *p, const struct skel_node *n, double kept, struct evenness *e)
+static void evenness_add(struct evenness *e, double ns, double kept)
+{
+	e->all += ns;
+	e->run += ns * kept;
+	e->square += ns / kept;
+}
+
+/* The cuts leave `kept` of the executions of n, and `entered` of the executions of the node around it. */
+static void evenness_of(const struct planner *p, const struct skel_node *n, double kept, double entered, struct evenness *e)
 {
 	const struct skel_cut *c = &p->plan->cut[n->id];
-	double ns = p->times->node_ns[n->id];
+	double inside = kept, entry_ns = p->times->entry_ns[n->id];
 
 	if (n->kind == SKEL_LEAF) {
-		e->all += ns;
-		e->run += ns * kept;
-		e->square += ns / kept;
+		evenness_add(e, p->times->node_ns[n->id] - entry_ns, kept);
+		evenness_add(e, entry_ns, entered);
 		return;
 	}
 	if (n->kind == SKEL_LOOP && c->run != c->total)
-		kept *= skel_plan_kept(n, c);
+		inside *= skel_plan_kept(n, c);
 	for (uint32_t i = 0; i < n->n_child; i++)
-		evenness_of(p, n->child[i], kept, e);
+		evenness_of(p, n->child[i], inside, kept, e);
 }
 
 /* Variance of the estimate, relative to the variance with equal weights. At least 1, by Cauchy-Schwarz. */
@@ -296,7 +304,7 @@ static double unevenness(const struct planner *p)
 {
 	struct evenness e = {0, 0, 0};
 
-	evenness_of(p, p->tree->root, 1, &e);
+	evenness_of(p, p->tree->root, 1, 1, &e);
 	return e.all > 0 ? e.run * e.square / (e.all * e.all) : 1;
 }
 

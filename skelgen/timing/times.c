@@ -49,9 +49,10 @@ static int tables_alloc(const struct skel_tree *tree, struct skel_times *t)
 	t->n_ranks = tree->n_ranks;
 	t->leaf = calloc(tree->n_leaf + 1u, sizeof *t->leaf);
 	t->node_ns = calloc(tree->n_node + 1u, sizeof *t->node_ns);
+	t->entry_ns = calloc(tree->n_node + 1u, sizeof *t->entry_ns);
 	t->rank_wall_ns = calloc(tree->n_ranks + 1u, sizeof *t->rank_wall_ns);
 	t->arena = arena_create();
-	if (t->leaf == NULL || t->node_ns == NULL || t->rank_wall_ns == NULL || t->arena == NULL)
+	if (t->leaf == NULL || t->node_ns == NULL || t->entry_ns == NULL || t->rank_wall_ns == NULL || t->arena == NULL)
 		return -1;
 	for (uint32_t i = 0; i < tree->n_leaf; i++) {
 		uint32_t n = rank_set_count(&tree->leaf[i]->ranks);
@@ -308,20 +309,27 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 
 static double node_sum(const struct skel_node *n, struct skel_times *t)
 {
-	double sum = 0;
+	double sum = 0, entry = 0;
 
 	if (n->kind == SKEL_LEAF) {
 		uint32_t count = rank_set_count(&n->ranks);
 
 		for (uint32_t k = 0; k < count; k++) {
-			sum += t->leaf[n->leaf_id][k].gap_ns + t->leaf[n->leaf_id][k].dur_ns;
+			const struct skel_leaf_time *lt = &t->leaf[n->leaf_id][k];
+
+			sum += lt->gap_ns + lt->dur_ns;
+			entry += lt->entry != NULL ? lt->entry->gap_ns + lt->entry->dur_ns : 0;
 			if (trace_fn[n->fn].cls != TC_INIT)
-				t->gap_ns += t->leaf[n->leaf_id][k].gap_ns / t->n_ranks;
+				t->gap_ns += lt->gap_ns / t->n_ranks;
 		}
 		sum /= t->n_ranks;
+		t->entry_ns[n->id] = entry / t->n_ranks;
 	} else {
-		for (uint32_t i = 0; i < n->n_child; i++)
+		for (uint32_t i = 0; i < n->n_child; i++) {
 			sum += node_sum(n->child[i], t);
+			if (n->child[i]->kind == SKEL_LEAF)
+				t->entry_ns[n->id] += t->entry_ns[n->child[i]->id];
+		}
 	}
 	t->node_ns[n->id] = sum;
 	return sum;
@@ -390,6 +398,7 @@ void skel_times_free(struct skel_times *t)
 	arena_destroy(t->arena);
 	free(t->leaf);
 	free(t->node_ns);
+	free(t->entry_ns);
 	free(t->rank_wall_ns);
 	memset(t, 0, sizeof *t);
 }

@@ -371,6 +371,64 @@ static void test_share_of_alternate_gaps(void **arg)
 	tear_down(&f);
 }
 
+/* Two ranks: a loop of 200 reductions every millisecond, which so long a computation enters. */
+static void entered(struct fixture *f, uint64_t entry_ns, double seconds)
+{
+	struct syn *s = syn_create(2);
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < 2; r++)
+		for (int i = 0; i < 200; i++)
+			syn_call(s, r, "MPI_Allreduce", 1,
+				 SYN(.count = 1, .gap_ns = i == 0 ? entry_ns : 990000 + (uint64_t)(i % 2) * 10000, .dur_ns = 5000));
+	syn_end(s);
+	set_up(f, s, (struct skel_budget){.seconds = seconds, .precision = 1e-6});
+}
+
+/* The time of the planned calls of rank 0, each by its own gap: seconds. */
+static double gaps_of_plan(const struct fixture *f)
+{
+	const struct skel_node *leaf;
+	struct scaled_iter it;
+	uint64_t occ;
+	uint32_t index;
+	double sum = 0;
+
+	scaled_begin(&it, &f->tree, &f->plan, 0);
+	while (scaled_next(&it, &leaf, &occ, &index)) {
+		const struct skel_leaf_time *t = &f->times.leaf[leaf->leaf_id][index];
+
+		if (skel_enters(t, occ))
+			sum += t->entry->stratum_ns[0];
+		else if (trace_fn[leaf->fn].cls != TC_INIT)
+			sum += (t->gap_ns - (t->entry != NULL ? t->entry->gap_ns : 0)) / (double)(t->made - (t->entry != NULL));
+	}
+	return sum * 1e-9;
+}
+
+static void test_what_enters_a_loop_runs_whole(void **arg)
+{
+	struct fixture f;
+
+	(void)arg;
+	entered(&f, 60000000, 0.1);
+	assert_int_equal(f.plan.n_cut, 1);
+	assert_true(fabs(gaps_of_plan(&f) - 0.1) < 0.01);
+	assert_true(fabs(f.plan.predicted_s - gaps_of_plan(&f)) < 0.005);
+	assert_true(fabs(f.plan.whole_s - 0.06) < 0.005);
+	tear_down(&f);
+	/* The fewest iterations take too long with it: a part of it runs. */
+	entered(&f, 2300000000, 1);
+	assert_true(fabs(f.plan.gap_share - 1 / 2.3) < 0.03);
+	assert_true(fabs(f.plan.predicted_s - 1) < 0.05);
+	tear_down(&f);
+	/* Iterations that take nothing beside it stay whole. */
+	entered(&f, 60000000000, 50);
+	assert_int_equal(f.plan.n_cut, 0);
+	assert_true(fabs(f.plan.predicted_s - 50) < 0.5);
+	tear_down(&f);
+}
+
 /* Two ranks: `parts` loops of 10 iterations, in each of which a loop of 160 and one of 16 are made, and a long
  * computation: what a plane-wave program does for each of its points. */
 static struct syn *nested(uint64_t parts)
@@ -464,6 +522,7 @@ int main(void)
 		cmocka_unit_test(test_no_budget_no_cut), cmocka_unit_test(test_only_common_loops),
 		cmocka_unit_test(test_sampled_iterations), cmocka_unit_test(test_share_of_long_gaps),
 		cmocka_unit_test(test_share_of_alternate_gaps),
+		cmocka_unit_test(test_what_enters_a_loop_runs_whole),
 		cmocka_unit_test(test_stops_count_alike),
 	};
 
