@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/ui/symbolize.h"
+#include "cli/ui/symbols.h"
 #include "common/clean.h"
 #include "trace/format/python.h"
 
@@ -21,15 +22,16 @@ struct module {
 	char *path;
 	Dwfl_Module *mod; /* NULL: cannot be asked */
 	Dwarf_Addr bias;
+	struct symbols *symbols; /* NULL: it has none, or cannot be asked */
 };
 
-/* libdwfl looks through all symbols of a library for one address, a millisecond or more. The same frames are asked for
- * by each rank and for each line of a skeleton. */
+/* The same frames are asked for by each rank and for each line of a skeleton. */
 struct named {
 	const struct module *module;
 	Dwarf_Addr at;
 	char *text; /* NULL: nothing here */
 	bool telling; /* the name of the function is known, and neither main nor one of the Python interpreter */
+	bool lined;   /* a line outside of the system's headers is known */
 };
 
 struct symbolizer {
@@ -65,8 +67,10 @@ void symbolizer_destroy(struct symbolizer *s)
 {
 	if (!s)
 		return;
-	for (int i = 0; i < s->n; i++)
+	for (int i = 0; i < s->n; i++) {
 		free(s->module[i].path);
+		symbols_free(s->module[i].symbols);
+	}
 	for (int i = 0; i < NAMES; i++)
 		free(s->named[i].text);
 	dwfl_end(s->dwfl);
@@ -117,6 +121,8 @@ static struct module *find_module(struct symbolizer *s, const struct trace_modul
 	/* Offsets of the trace are addresses in the file. A program without PIE begins at another one than 0. */
 	if (k->mod && (!same_build(k->mod, m->build_id) || !dwfl_module_getelf(k->mod, &k->bias)))
 		k->mod = NULL;
+	if (k->mod)
+		k->symbols = symbols_read(k->mod);
 	return k;
 }
 
@@ -314,25 +320,6 @@ static uint32_t python_frame(const struct trace_defs *d, const struct trace_site
 	return i;
 }
 
-/* The innermost frame with a known line, of the program or of all own modules. n_frame: there is none. */
-static uint32_t line_frame(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site,
-			   bool program)
-{
-	uint32_t i;
-	int lineno;
-
-	for (i = 0; i < site->n_frame; i++) {
-		Dwarf_Addr at;
-		struct module *k = is_own(d, site->module[i], program) ? module_at(s, d, site, i, &at) : NULL;
-
-		const char *src = k ? find_line(k, at, &lineno) : NULL;
-
-		if (src && !is_system_file(src))
-			break;
-	}
-	return i;
-}
-
 /* Functions that say nothing of where the program is: main, and the interpreter's own. */
 static bool is_telling(const char *name)
 {
@@ -340,37 +327,51 @@ static bool is_telling(const char *name)
 	       strncmp(name, "_Py", 3);
 }
 
-/* Function and line of the address. Where neither is known, the offset is told. Returns is_telling(). */
-static bool name_find(const struct module *k, Dwarf_Addr at, uint64_t offset, char *buf, size_t size)
+/* Function and line of the address. Where neither is known, the offset is told. */
+static struct named name_find(const struct module *k, Dwarf_Addr at, uint64_t offset)
 {
 	int lineno = 0;
+	char buf[NAME_SIZE];
 	const char *src = find_line(k, at, &lineno);
 	char plain[256];
-	const char *symbol = dwfl_module_addrname(k->mod, at), *name = readable(symbol, plain, sizeof(plain));
+	const char *symbol = symbols_name(k->symbols, k->mod, at), *name = readable(symbol, plain, sizeof(plain));
 
 	if (src) {
-		snprintf(buf, size, "%s (%s:%d)", name ? name : "?", basename_of(src), lineno);
+		snprintf(buf, sizeof(buf), "%s (%s:%d)", name ? name : "?", basename_of(src), lineno);
 	} else if (name) {
-		snprintf(buf, size, "%s (%s)", name, basename_of(k->path));
+		snprintf(buf, sizeof(buf), "%s (%s)", name, basename_of(k->path));
 	} else {
-		snprintf(buf, size, "%s+0x%llx", basename_of(k->path), (unsigned long long)offset);
+		snprintf(buf, sizeof(buf), "%s+0x%llx", basename_of(k->path), (unsigned long long)offset);
 	}
-	return is_telling(symbol);
+	return (struct named){k, at, strdup(buf), is_telling(symbol), src && !is_system_file(src)};
 }
 
 /* Its text is NULL without memory. */
 static const struct named *named_at(struct symbolizer *s, const struct module *k, Dwarf_Addr at, uint64_t offset)
 {
 	struct named *n = &s->named[(at ^ at >> 10) % NAMES];
-	char text[NAME_SIZE];
 
 	if (!n->text || n->module != k || n->at != at) {
-		bool telling = name_find(k, at, offset, text, sizeof(text));
-
 		free(n->text);
-		*n = (struct named){k, at, strdup(text), telling};
+		*n = name_find(k, at, offset);
 	}
 	return n;
+}
+
+/* The innermost frame with a known line, of the program or of all own modules. n_frame: there is none. */
+static uint32_t line_frame(struct symbolizer *s, const struct trace_defs *d, const struct trace_site *site,
+			   bool program)
+{
+	uint32_t i;
+
+	for (i = 0; i < site->n_frame; i++) {
+		Dwarf_Addr at;
+		struct module *k = is_own(d, site->module[i], program) ? module_at(s, d, site, i, &at) : NULL;
+
+		if (k && named_at(s, k, at, site->offset[i])->lined)
+			break;
+	}
+	return i;
 }
 
 /* The function that called the library of frame 0 from outside, if its name is known; else n_frame. */
