@@ -16,6 +16,7 @@
 #define NEGLIGIBLE 0.005 /* of the budget: a loop whose iterations take less is left whole */
 #define ROOM       1.1   /* times the least time possible: budget if the given one cannot be met and unevenness() > UNEVEN */
 #define UNEVEN     1.5
+#define UNSURE     0.25  /* expected half-width of the whole time for one loop: its longest iterations may not be in the sample */
 
 struct planner {
 	const struct skel_tree *tree;
@@ -24,6 +25,7 @@ struct planner {
 	double budget_ns;
 	uint64_t min_iterations;
 	double precision; /* 0: as many iterations as the budget has room for */
+	double short_ns;  /* least part of a gap */
 };
 
 /* ---- loops whose iterations vary ---- */
@@ -257,7 +259,7 @@ static double plan_within(struct planner *p)
 	p->plan->gap_least_ns = GAP_LONG_NS;
 	if (left > FAR_AWAY * p->budget_ns)
 		left -= share_gaps(p, whole);
-	while (left > WITHIN * p->budget_ns && p->plan->gap_least_ns > GAP_SHORT_NS) {
+	while (left > WITHIN * p->budget_ns && p->plan->gap_least_ns > p->short_ns) {
 		p->plan->gap_least_ns /= 2;
 		left = whole - share_gaps(p, whole);
 	}
@@ -323,12 +325,62 @@ static double plan_even(struct planner *p, double left)
 	return left;
 }
 
+/* Returns the time of the plan, ns. */
+static double plan_once(struct planner *p, uint32_t least)
+{
+	const struct skel_node *root = p->tree->root;
+	double left;
+
+	p->min_iterations = least > 0 ? least : SKEL_MIN_ITERATIONS;
+	left = plan_within(p);
+	while (left > FAR_AWAY * p->budget_ns && least == 0 && p->min_iterations > SKEL_FEWEST_ITERATIONS) {
+		p->min_iterations /= 2;
+		left = plan_within(p);
+	}
+	plan_even(p, left);
+	if (p->precision > 0)
+		precision_apply(p);
+	windows_lay(p->plan, root);
+	return time_left(p->plan, p->times, root) - gap_share_saved(p->tree, p->times, p->plan) / p->plan->longest;
+}
+
+static bool is_unsure(const struct planner *p, const struct skel_loop_series *l)
+{
+	double share = p->times->node_ns[l->node] / p->times->node_ns[p->tree->root->id];
+
+	return p->plan->cut[l->node].run != p->plan->cut[l->node].total && share * skel_plan_expected(p->plan, l->node) > UNSURE;
+}
+
+/* Where few iterations take most of a loop's time, it stays whole if parts of its long computations meet the budget. Returns the
+ * time of the plan, ns. */
+static double plan_sure(struct planner *p, uint32_t least, double left)
+{
+	const struct skel_series *series = p->plan->series;
+	bool *unsure = calloc(series->n + 1u, sizeof *unsure); /* without memory all are cut */
+	bool any = false;
+
+	for (uint32_t i = 0; unsure != NULL && i < series->n; i++) {
+		unsure[i] = is_unsure(p, &series->loop[i]);
+		p->plan->cut[series->loop[i].node].refused |= unsure[i];
+		any |= unsure[i];
+	}
+	p->short_ns = GAP_MANY_NS;
+	left = any ? plan_once(p, least) : left;
+	if (any && left > WITHIN * p->budget_ns) {
+		for (uint32_t i = 0; i < series->n; i++)
+			p->plan->cut[series->loop[i].node].refused &= !unsure[i];
+		p->short_ns = GAP_SHORT_NS;
+		left = plan_once(p, least);
+	}
+	free(unsure);
+	return left;
+}
+
 void skel_plan_again(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
 		     struct skel_plan *plan)
 {
 	double all = times->node_ns[tree->root->id], left;
-	struct planner p = {.tree = tree, .times = times, .plan = plan, .budget_ns = all,
-			    .min_iterations = budget->min_iterations > 0 ? budget->min_iterations : SKEL_MIN_ITERATIONS};
+	struct planner p = {.tree = tree, .times = times, .plan = plan, .budget_ns = all, .short_ns = GAP_SHORT_NS};
 
 	if (!(budget->scale > 1))
 		p.precision = budget->precision > 0 ? budget->precision : SKEL_PRECISION;
@@ -337,17 +389,7 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 		p.budget_ns = fmin(p.budget_ns, budget->seconds * 1e9 / fmax(plan->crowd, plan->longest));
 	if (budget->scale > 1)
 		p.budget_ns = fmin(p.budget_ns, all / budget->scale);
-	left = plan_within(&p);
-	while (left > FAR_AWAY * p.budget_ns && budget->min_iterations == 0 &&
-	       p.min_iterations > SKEL_FEWEST_ITERATIONS) {
-		p.min_iterations /= 2;
-		left = plan_within(&p);
-	}
-	left = plan_even(&p, left);
-	if (p.precision > 0)
-		precision_apply(&p);
-	windows_lay(plan, tree->root);
-	left = time_left(plan, times, tree->root) - gap_share_saved(tree, times, plan) / plan->longest;
+	left = plan_sure(&p, budget->min_iterations, plan_once(&p, budget->min_iterations));
 	plan->n_cut = 0;
 	for (uint32_t i = 0; i < plan->n_node; i++)
 		plan->n_cut += plan->cut[i].run != plan->cut[i].total;

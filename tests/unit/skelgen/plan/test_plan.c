@@ -429,6 +429,37 @@ static void test_what_enters_a_loop_runs_whole(void **arg)
 	tear_down(&f);
 }
 
+/* Two ranks: a loop of so many reductions, of which every twentieth follows a long computation. */
+static void rarely_long(struct fixture *f, int turns, double seconds)
+{
+	struct syn *s = syn_create(2);
+
+	syn_begin(s);
+	for (uint32_t r = 0; r < 2; r++)
+		for (int i = 0; i < turns; i++)
+			syn_call(s, r, "MPI_Allreduce", 1,
+				 SYN(.count = 1, .gap_ns = i % 20 == 11 ? 30000000 + (uint64_t)i * 100000 : 30000, .dur_ns = 5000));
+	syn_end(s);
+	set_up(f, s, (struct skel_budget){.seconds = seconds});
+}
+
+static void test_few_iterations_take_the_time(void **arg)
+{
+	struct fixture f;
+
+	(void)arg;
+	rarely_long(&f, 800, 0.5);
+	assert_int_equal(f.plan.n_cut, 0);
+	assert_true(skel_plan_shares_gaps(&f.plan));
+	assert_true(f.plan.predicted_s < 0.6 && f.plan.predicted_s > 0.4);
+	tear_down(&f);
+	/* Its other iterations alone exceed the budget: it is cut. */
+	rarely_long(&f, 40000, 0.5);
+	assert_int_equal(f.plan.n_cut, 1);
+	assert_true(f.plan.predicted_s < 0.6);
+	tear_down(&f);
+}
+
 /* Two ranks: `parts` loops of 10 iterations, in each of which a loop of 160 and one of 16 are made, and a long
  * computation: what a plane-wave program does for each of its points. */
 static struct syn *nested(uint64_t parts)
@@ -523,6 +554,7 @@ int main(void)
 		cmocka_unit_test(test_sampled_iterations), cmocka_unit_test(test_share_of_long_gaps),
 		cmocka_unit_test(test_share_of_alternate_gaps),
 		cmocka_unit_test(test_what_enters_a_loop_runs_whole),
+		cmocka_unit_test(test_few_iterations_take_the_time),
 		cmocka_unit_test(test_stops_count_alike),
 	};
 
