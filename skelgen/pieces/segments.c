@@ -56,7 +56,7 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 		own_iter_when(it, &enter, &leave, &gap);
 		if (trace_fn[d->sigs.sig[ev.sym].fn].cls == TC_INIT)
 			continue;
-		begin = begin > 0 ? begin : enter - gap;
+		begin = begin > 0 ? begin : own_iter_begin(it);
 		for (; seg < cuts->n && cuts->at[(size_t)seg * cuts->n_ranks + rank] <= e; computed = 0)
 			out->late_ns[(size_t)++seg * cuts->n_ranks + rank] = (double)trace_clock_ns(clock, rank, own_iter_begin(it));
 		s = &out->at[seg];

@@ -42,7 +42,7 @@ struct segments {
 	/* [segment * ranks + rank]: from when the first rank enters the segment until this one does */
 	double *late_ns;
 	double ns;          /* of all */
-	/* From a rank's first gap to the end of its last call, by the clock: mean over ranks, and the longest */
+	/* From the end of MPI_Init on a rank to the end of its last call, by the clock: mean over ranks, and the longest */
 	double span_ns, span_most_ns;
 	/* Of the run: computation, of it unsuccessful tests and delay by other processes, means over ranks; the most delay. */
 	double gap_ns, polled_ns, delayed_ns, delayed_most_ns;

@@ -261,6 +261,17 @@ static void test_lateness_is_the_runs(void **arg)
 	check_lateness(syn_polled_tasks(200));
 }
 
+/* The master tests for messages before its first call. Both ranks take as long. */
+static void test_tests_before_the_first_call_are_time(void **arg)
+{
+	struct cut_run f;
+
+	(void)arg;
+	set_up(&f, syn_polled_tasks(20));
+	assert_true(f.v.segments.span_most_ns < 1.005 * f.v.segments.span_ns);
+	tear_down(&f);
+}
+
 /* Ranks that mostly wait for their processors have little time of their own, also between the windows of a long run. */
 static void test_rests_lie_between_windows(void **arg)
 {
@@ -350,6 +361,7 @@ int main(void)
 		cmocka_unit_test(test_exposed_windows),
 		cmocka_unit_test(test_epochs_closed_early),
 		cmocka_unit_test(test_lateness_is_the_runs),
+		cmocka_unit_test(test_tests_before_the_first_call_are_time),
 		cmocka_unit_test(test_rests_lie_between_windows),
 		cmocka_unit_test(test_many_ranks_are_cut),
 		cmocka_unit_test(test_calls_make_pieces_short),
