@@ -7,7 +7,7 @@
 
 struct symbol {
 	Dwarf_Addr begin, end;
-	Dwarf_Addr last_end; /* the greatest of the symbols up to this one: symbols may lie within others */
+	Dwarf_Addr last_end; /* the greatest end of the symbols up to this one: symbols may lie within others */
 	const char *name;
 	int binding, index;
 };
@@ -74,6 +74,7 @@ void symbols_free(struct symbols *s)
 
 const char *symbols_name(const struct symbols *s, Dwfl_Module *mod, Dwarf_Addr at)
 {
+	const char *local = NULL;
 	int low = 0, high = s ? s->n : 0;
 
 	while (low < high) { /* the first that begins behind the address */
@@ -84,8 +85,14 @@ const char *symbols_name(const struct symbols *s, Dwfl_Module *mod, Dwarf_Addr a
 		else
 			high = middle;
 	}
-	for (int i = low - 1; i >= 0 && s->at[i].last_end > at; i--)
-		if (s->at[i].end > at)
+	for (int i = low - 1; i >= 0 && s->at[i].last_end > at; i--) {
+		if (s->at[i].end <= at)
+			continue;
+		if (s->at[i].binding != 0)
 			return s->at[i].name;
+		local = local ? local : s->at[i].name;
+	}
+	if (local)
+		return local;
 	return s && !s->sizeless ? NULL : dwfl_module_addrname(mod, at);
 }

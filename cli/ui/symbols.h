@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of a module's functions by address. libdw looks through all symbols of the module for each address: 20 ms where a
- * library has 240,000. */
+ * library has 243,000. */
 #ifndef PRECEDENT_CLI_SYMBOLS_H
 #define PRECEDENT_CLI_SYMBOLS_H
 
@@ -12,8 +12,8 @@ struct symbols;
 struct symbols *symbols_read(Dwfl_Module *mod);
 void symbols_free(struct symbols *s);
 
-/* The symbol that covers the address and begins last; of symbols with the same beginning as dwfl_module_addrname(). Where none
- * covers it and some have no size, dwfl_module_addrname() is asked. NULL: no name. */
+/* The name that dwfl_module_addrname() gives. Global symbols that cover the address come before local ones. Of several, the last to
+ * begin counts. If none covers it and some symbols have no size, dwfl_module_addrname() is asked. NULL: no name. */
 const char *symbols_name(const struct symbols *s, Dwfl_Module *mod, Dwarf_Addr at);
 
 #endif

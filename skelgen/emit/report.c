@@ -84,9 +84,9 @@ static void put_cuts(struct emit *e, const struct skel_node *n, struct text *out
 			 100 * e->times->node_ns[n->id] / e->times->node_ns[e->tree->root->id]);
 	if (n->kind == SKEL_LOOP)
 		series_report(e->plan, n->id, e->follows[n->id], out);
-	if (n->kind == SKEL_LOOP && c->refused)
-		text_put(out, "  loop of %llu iterations: whole, because fewer do not match\n",
-			 (unsigned long long)c->total);
+	if (n->kind == SKEL_LOOP && (c->refused || c->whole))
+		text_put(out, "  loop of %llu iterations: whole, because %s\n", (unsigned long long)c->total,
+			 c->refused ? "fewer do not match" : "few of them take most of its time");
 	for (uint32_t i = 0; i < n->n_child; i++)
 		put_cuts(e, n->child[i], out);
 }

@@ -61,6 +61,12 @@ static void part_add(struct gap_list *l, uint32_t rank, const struct skel_leaf_t
 			gap_add(l, rank, n_slot > 1 ? t->quantile_ns[s][j] : t->stratum_ns[s], times);
 }
 
+static void wait_add(struct gap_list *l, uint32_t rank, double ns, uint64_t n, double kept)
+{
+	if (l->of_rank != NULL && ns > l->least_ns * (double)n)
+		l->of_rank[rank].waits_ns += kept * ns;
+}
+
 /* The cuts leave `kept` of the executions, and `entered` of those that enter the leaf's loop. */
 static void leaf_add(struct gap_list *l, const struct skel_times *times, const struct skel_node *leaf, double kept, double entered)
 {
@@ -76,10 +82,12 @@ static void leaf_add(struct gap_list *l, const struct skel_times *times, const s
 		part_add(l, r, t, t->made - entering, kept);
 		if (t->entry != NULL)
 			part_add(l, r, t->entry, entering, entered);
-		if ((cls == TC_IO || cls == TC_FILE) && t->made > 0) /* a delay */
+		if ((cls == TC_IO || cls == TC_FILE) && t->made > 0) { /* a delay */
 			gap_add(l, r, t->dur_ns / (double)t->made, kept * (double)t->made);
-		else if (l->of_rank != NULL && t->dur_ns > l->least_ns * (double)t->made)
-			l->of_rank[r].waits_ns += kept * t->dur_ns;
+			continue;
+		}
+		wait_add(l, r, t->entered_dur_ns, t->entered, entered);
+		wait_add(l, r, t->dur_ns - t->entered_dur_ns, t->made - t->entered, kept);
 	}
 }
 

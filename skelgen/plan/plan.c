@@ -16,7 +16,7 @@
 #define NEGLIGIBLE 0.005 /* of the budget: a loop whose iterations take less is left whole */
 #define ROOM       1.1   /* times the least time possible: budget if the given one cannot be met and unevenness() > UNEVEN */
 #define UNEVEN     1.5
-#define UNSURE     0.25  /* expected half-width of the whole time for one loop: its longest iterations may not be in the sample */
+#define UNSURE     0.25  /* of the run's time: expected half-width of a loop whose longest iterations may not be in the sample */
 
 struct planner {
 	const struct skel_tree *tree;
@@ -84,7 +84,7 @@ static bool can_cut(const struct planner *p, const struct skel_node *loop)
 {
 	const struct skel_cut *c = &p->plan->cut[loop->id];
 
-	return !c->refused && !c->uneven && loop->count.form == RF_CONST &&
+	return !c->refused && !c->whole && !c->uneven && loop->count.form == RF_CONST &&
 	       rank_set_count(&loop->ranks) == p->tree->n_ranks && c->total > p->min_iterations + 1 &&
 	       mean_turns(loop, c) > (double)(p->min_iterations + 1);
 }
@@ -260,7 +260,7 @@ static double plan_within(struct planner *p)
 	if (left > FAR_AWAY * p->budget_ns)
 		left -= share_gaps(p, whole);
 	while (left > WITHIN * p->budget_ns && p->plan->gap_least_ns > p->short_ns) {
-		p->plan->gap_least_ns /= 2;
+		p->plan->gap_least_ns = fmax(p->plan->gap_least_ns / 2, p->short_ns);
 		left = whole - share_gaps(p, whole);
 	}
 	if (left > FAR_AWAY * p->budget_ns && p->times->polled_ns > GAP_POLLED * left) {
@@ -312,17 +312,16 @@ static double unevenness(const struct planner *p)
 
 /* Make the weights of iterations more even if the budget cannot be met. Then the deepest cuts save little and cost much:
  * in a short loop inside a cut loop, one iteration may represent hundreds. A random delay of this iteration counts
- * hundreds of times. A slightly larger budget makes the weights more equal. Returns the time of the plan, ns. */
-static double plan_even(struct planner *p, double left)
+ * hundreds of times. A slightly larger budget makes the weights more equal. */
+static void plan_even(struct planner *p, double left)
 {
 	double budget = p->budget_ns, most = FAR_AWAY * budget;
 
 	if (left <= budget || p->plan->gap_share < 1 || unevenness(p) <= UNEVEN)
-		return left;
+		return;
 	p->budget_ns = left < most ? fmin(ROOM * left, most) : ROOM * left;
-	left = plan_by_bisection(p);
+	plan_by_bisection(p);
 	p->budget_ns = budget;
-	return left;
 }
 
 /* Returns the time of the plan, ns. */
@@ -344,36 +343,38 @@ static double plan_once(struct planner *p, uint32_t least)
 	return time_left(p->plan, p->times, root) - gap_share_saved(p->tree, p->times, p->plan) / p->plan->longest;
 }
 
+/* The series of a loop with several visits has what enters it, too, which runs whole. */
 static bool is_unsure(const struct planner *p, const struct skel_loop_series *l)
 {
-	double share = p->times->node_ns[l->node] / p->times->node_ns[p->tree->root->id];
+	double iterations_ns = p->times->node_ns[l->node] - p->times->entry_ns[l->node];
 
-	return p->plan->cut[l->node].run != p->plan->cut[l->node].total && share * skel_plan_expected(p->plan, l->node) > UNSURE;
+	return l->visits == 1 && p->plan->cut[l->node].run != p->plan->cut[l->node].total &&
+	       iterations_ns * skel_plan_expected(p->plan, l->node) > UNSURE * p->times->node_ns[p->tree->root->id];
 }
 
-/* Where few iterations take most of a loop's time, it stays whole if parts of its long computations meet the budget. Returns the
- * time of the plan, ns. */
+/* Where few iterations take most of a loop's time, the loop stays whole, and parts of its long computations run. If that plan
+ * exceeds the budget, or ranks wait for messages meanwhile, the loop is cut. Returns the time of the plan, ns. */
 static double plan_sure(struct planner *p, uint32_t least, double left)
 {
 	const struct skel_series *series = p->plan->series;
-	bool *unsure = calloc(series->n + 1u, sizeof *unsure); /* without memory all are cut */
-	bool any = false;
+	bool any = false, worse = false;
 
-	for (uint32_t i = 0; unsure != NULL && i < series->n; i++) {
-		unsure[i] = is_unsure(p, &series->loop[i]);
-		p->plan->cut[series->loop[i].node].refused |= unsure[i];
-		any |= unsure[i];
+	for (uint32_t i = 0; i < series->n; i++) {
+		p->plan->cut[series->loop[i].node].whole = is_unsure(p, &series->loop[i]);
+		any |= p->plan->cut[series->loop[i].node].whole;
 	}
+	if (!any)
+		return left;
 	p->short_ns = GAP_MANY_NS;
-	left = any ? plan_once(p, least) : left;
-	if (any && left > WITHIN * p->budget_ns) {
-		for (uint32_t i = 0; i < series->n; i++)
-			p->plan->cut[series->loop[i].node].refused &= !unsure[i];
-		p->short_ns = GAP_SHORT_NS;
-		left = plan_once(p, least);
-	}
-	free(unsure);
-	return left;
+	left = plan_once(p, least);
+	for (uint32_t i = 0; i < series->n; i++)
+		worse |= is_unsure(p, &series->loop[i]);
+	if (!worse && left <= WITHIN * p->budget_ns && !gap_share_loses(p->tree, p->times, p->plan))
+		return left;
+	for (uint32_t i = 0; i < series->n; i++)
+		p->plan->cut[series->loop[i].node].whole = false;
+	p->short_ns = GAP_SHORT_NS;
+	return plan_once(p, least);
 }
 
 void skel_plan_again(const struct skel_tree *tree, const struct skel_times *times, const struct skel_budget *budget,
@@ -389,6 +390,8 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 		p.budget_ns = fmin(p.budget_ns, budget->seconds * 1e9 / fmax(plan->crowd, plan->longest));
 	if (budget->scale > 1)
 		p.budget_ns = fmin(p.budget_ns, all / budget->scale);
+	for (uint32_t i = 0; i < plan->n_node; i++)
+		plan->cut[i].whole = false;
 	left = plan_sure(&p, budget->min_iterations, plan_once(&p, budget->min_iterations));
 	plan->n_cut = 0;
 	for (uint32_t i = 0; i < plan->n_node; i++)

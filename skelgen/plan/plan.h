@@ -39,6 +39,7 @@ struct skel_cut {
 	uint64_t total, run; /* iterations of the program and of the skeleton, warm-up included; equal: not cut */
 	bool consecutive;    /* the first iterations run, not spread ones */
 	bool refused;        /* must stay whole: cutting it did not match */
+	bool whole;          /* stays whole: few iterations take most of the time */
 	bool varies;         /* trip counts vary up to `total`; every execution runs the same share of its iterations */
 	bool uneven;         /* the trip counts differ between ranks */
 	const struct sampled_plan *windows; /* which iterations run; NULL: `run` of them, evenly spread */

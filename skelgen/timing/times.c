@@ -112,6 +112,22 @@ static bool entries_differ(const struct stratum_counts *c, const struct stratum_
 	return differ > LEAST_ENTRY * wall_ns && differ > SURE * error;
 }
 
+/* One rank computes before the loop, and the others wait for it in the loop's first call. */
+static void entries_wait(struct skel_leaf_time *lt, double wall_ns)
+{
+	const struct skel_leaf_time *entry = lt->entry;
+	double dur_ns, usual_ns;
+
+	if (entry == NULL || entry->timed == 0 || lt->timed == 0)
+		return;
+	dur_ns = entry->dur_ns / (double)entry->timed * (double)entry->made;
+	usual_ns = lt->dur_ns / (double)lt->timed * (double)entry->made;
+	if (!(dur_ns - usual_ns > LEAST_ENTRY * wall_ns))
+		return;
+	lt->entered = entry->made;
+	lt->entered_dur_ns = dur_ns;
+}
+
 /* Join both kinds of executions. The distribution is taken from the kind with more executions. */
 static void entries_join(struct stratum_counts *c, struct stratum_counts *entry)
 {
@@ -186,6 +202,7 @@ static int leaf_close(const struct skel_tree *tree, const struct skel_node *leaf
 {
 	struct skel_leaf_time *entry = lt->entry;
 
+	entries_wait(lt, trace_get_rank(tree->trace, rank)->wall_ns);
 	if (entry == NULL || !entries_differ(&c[0], &c[1], trace_get_rank(tree->trace, rank)->wall_ns)) {
 		if (entry != NULL) {
 			lt->timed += entry->timed;
@@ -318,7 +335,7 @@ static double node_sum(const struct skel_node *n, struct skel_times *t)
 			const struct skel_leaf_time *lt = &t->leaf[n->leaf_id][k];
 
 			sum += lt->gap_ns + lt->dur_ns;
-			entry += lt->entry != NULL ? lt->entry->gap_ns + lt->entry->dur_ns : 0;
+			entry += (lt->entry != NULL ? lt->entry->gap_ns : 0) + lt->entered_dur_ns;
 			if (trace_fn[n->fn].cls != TC_INIT)
 				t->gap_ns += lt->gap_ns / t->n_ranks;
 		}

@@ -38,6 +38,9 @@ struct skel_leaf_time {
 	 * entry is NULL if the gaps are alike. */
 	uint64_t period;
 	struct skel_leaf_time *entry;
+	/* Of these executions: how many, and the sum of their durations, if they wait longer than the others do; else 0. */
+	uint64_t entered;
+	double entered_dur_ns;
 };
 
 /* Execution occ of a leaf enters the loop. */
@@ -50,7 +53,7 @@ struct skel_times {
 	uint32_t n_leaf, n_node, n_ranks;
 	struct skel_leaf_time **leaf; /* by leaf_id, then by index of the rank in the leaf's set */
 	double *node_ns;              /* by node id: gaps and calls inside, mean over all ranks of the job */
-	double *entry_ns;             /* by node id, of leaves: part of node_ns in `entry`; of loops: sum over their leaves */
+	double *entry_ns;             /* by node id, of leaves: part of node_ns in executions that enter the loop; of loops: sum over their leaves */
 	double *rank_wall_ns;         /* of each rank */
 	double wall_ns;               /* of the longest */
 	double gap_ns;                /* of all calls but MPI_Init, mean over ranks: computation */

@@ -91,6 +91,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {cmocka_unit_test(test_program), cmocka_unit_test(test_library)};
 
+	unsetenv("DEBUGINFOD_URLS");
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -371,8 +371,9 @@ static void test_share_of_alternate_gaps(void **arg)
 	tear_down(&f);
 }
 
-/* Two ranks: a loop of 200 reductions every millisecond, which so long a computation enters. */
-static void entered(struct fixture *f, uint64_t entry_ns, double seconds)
+/* Two ranks: a loop of 200 reductions every millisecond, which so long a computation enters. If it is rank 0's alone, rank 1 waits
+ * for it in the first reduction. */
+static void entered(struct fixture *f, uint64_t entry_ns, bool alone, double seconds)
 {
 	struct syn *s = syn_create(2);
 
@@ -380,7 +381,8 @@ static void entered(struct fixture *f, uint64_t entry_ns, double seconds)
 	for (uint32_t r = 0; r < 2; r++)
 		for (int i = 0; i < 200; i++)
 			syn_call(s, r, "MPI_Allreduce", 1,
-				 SYN(.count = 1, .gap_ns = i == 0 ? entry_ns : 990000 + (uint64_t)(i % 2) * 10000, .dur_ns = 5000));
+				 SYN(.count = 1, .gap_ns = i == 0 && !(alone && r == 1) ? entry_ns : 990000 + (uint64_t)(i % 2) * 10000,
+				     .dur_ns = i == 0 && alone && r == 1 ? entry_ns - 990000 : 5000));
 	syn_end(s);
 	set_up(f, s, (struct skel_budget){.seconds = seconds, .precision = 1e-6});
 }
@@ -411,34 +413,44 @@ static void test_what_enters_a_loop_runs_whole(void **arg)
 	struct fixture f;
 
 	(void)arg;
-	entered(&f, 60000000, 0.1);
-	assert_int_equal(f.plan.n_cut, 1);
-	assert_true(fabs(gaps_of_plan(&f) - 0.1) < 0.01);
-	assert_true(fabs(f.plan.predicted_s - gaps_of_plan(&f)) < 0.005);
-	assert_true(fabs(f.plan.whole_s - 0.06) < 0.005);
-	tear_down(&f);
-	/* The fewest iterations take too long with it: a part of it runs. */
-	entered(&f, 2300000000, 1);
-	assert_true(fabs(f.plan.gap_share - 1 / 2.3) < 0.03);
-	assert_true(fabs(f.plan.predicted_s - 1) < 0.05);
-	tear_down(&f);
-	/* Iterations that take nothing beside it stay whole. */
-	entered(&f, 60000000000, 50);
-	assert_int_equal(f.plan.n_cut, 0);
-	assert_true(fabs(f.plan.predicted_s - 50) < 0.5);
-	tear_down(&f);
+	for (int alone = 0; alone < 2; alone++) {
+		entered(&f, 60000000, alone, 0.1);
+		assert_int_equal(f.plan.n_cut, 1);
+		assert_true(fabs(gaps_of_plan(&f) - 0.1) < 0.01);
+		assert_true(fabs(f.plan.predicted_s - gaps_of_plan(&f)) < 0.005);
+		assert_true(fabs(f.plan.whole_s - 0.06) < 0.005);
+		tear_down(&f);
+		/* The fewest iterations take too long with it: a part of it runs. */
+		entered(&f, 2300000000, alone, 1);
+		assert_true(fabs(f.plan.gap_share - 1 / 2.3) < 0.03);
+		assert_true(fabs(f.plan.predicted_s - 1) < 0.05);
+		tear_down(&f);
+		/* Iterations that take nothing beside it stay whole. */
+		entered(&f, 60000000000, alone, 50);
+		assert_int_equal(f.plan.n_cut, 0);
+		assert_true(fabs(f.plan.predicted_s - 50) < 0.5);
+		tear_down(&f);
+	}
 }
 
-/* Two ranks: a loop of so many reductions, of which every twentieth follows a long computation. */
-static void rarely_long(struct fixture *f, int turns, double seconds)
+/* Two ranks: a loop of so many reductions, of which every twentieth follows a long computation. With messages, rank 1 has none and
+ * waits for rank 0. */
+static void rarely_long(struct fixture *f, int turns, bool messages, double seconds)
 {
 	struct syn *s = syn_create(2);
 
 	syn_begin(s);
 	for (uint32_t r = 0; r < 2; r++)
-		for (int i = 0; i < turns; i++)
-			syn_call(s, r, "MPI_Allreduce", 1,
-				 SYN(.count = 1, .gap_ns = i % 20 == 11 ? 30000000 + (uint64_t)i * 100000 : 30000, .dur_ns = 5000));
+		for (int i = 0; i < turns; i++) {
+			uint64_t ns = i % 20 == 11 ? 30000000 + (uint64_t)i * 100000 : 30000;
+
+			if (!messages)
+				syn_call(s, r, "MPI_Allreduce", 1, SYN(.count = 1, .gap_ns = ns, .dur_ns = 5000));
+			else if (r == 0)
+				syn_call(s, r, "MPI_Send", 1, SYN(.dst = 1, .count = 1, .gap_ns = ns, .dur_ns = 5000));
+			else
+				syn_call(s, r, "MPI_Recv", 1, SYN(.src = 0, .count = 1, .gap_ns = 100, .dur_ns = ns));
+		}
 	syn_end(s);
 	set_up(f, s, (struct skel_budget){.seconds = seconds});
 }
@@ -448,15 +460,20 @@ static void test_few_iterations_take_the_time(void **arg)
 	struct fixture f;
 
 	(void)arg;
-	rarely_long(&f, 800, 0.5);
+	rarely_long(&f, 800, false, 0.5);
 	assert_int_equal(f.plan.n_cut, 0);
 	assert_true(skel_plan_shares_gaps(&f.plan));
 	assert_true(f.plan.predicted_s < 0.6 && f.plan.predicted_s > 0.4);
 	tear_down(&f);
 	/* Its other iterations alone exceed the budget: it is cut. */
-	rarely_long(&f, 40000, 0.5);
+	rarely_long(&f, 40000, false, 0.5);
 	assert_int_equal(f.plan.n_cut, 1);
 	assert_true(f.plan.predicted_s < 0.6);
+	tear_down(&f);
+	/* What parts save would be lost for the rank that waits. */
+	rarely_long(&f, 800, true, 0.5);
+	assert_int_equal(f.plan.n_cut, 1);
+	assert_false(skel_plan_shares_gaps(&f.plan));
 	tear_down(&f);
 }
 
