@@ -18,7 +18,7 @@
 #define GAP_SHORT_NS 25e6
 /* The least part where a loop stays whole because few of its iterations take most of its time. Many such parts run, and a quota
  * stops its share of them. */
-#define GAP_MANY_NS 1e6
+#define GAP_MANY_NS 500e3
 /* The least part if most of the time is unsuccessful tests that are work (trace/cpu_time/poll_work.h). Such programs have
  * thousands of similar gaps of some milliseconds. Their loops cannot be cut, because the ranks may iterate a different
  * number of times. Much shorter pieces would leave the processor idle between them, in waits of a tenth of a millisecond.
