@@ -197,7 +197,7 @@ bool gap_share_matters(const struct skel_tree *tree, const struct skel_times *ti
 	return won > fmin(MATTERS_NS, plan->gap_least_ns / 2) * (double)made;
 }
 
-bool gap_share_loses(const struct skel_tree *tree, const struct skel_times *times, const struct skel_plan *plan)
+double gap_share_most_lost(const struct skel_tree *tree, const struct skel_times *times)
 {
 	double waits_ns = times->vain_ns, all_ns = times->vain_ns + times->node_ns[tree->root->id];
 
@@ -208,5 +208,10 @@ bool gap_share_loses(const struct skel_tree *tree, const struct skel_times *time
 			if (cls == TC_SEND || cls == TC_RECV || cls == TC_SENDRECV || cls == TC_WAIT || cls == TC_PROBE)
 				waits_ns += times->leaf[i][k].dur_ns / tree->n_ranks;
 	}
-	return skel_plan_shares_gaps(plan) && waits_ns > LOSES * all_ns;
+	return all_ns > 0 ? waits_ns / all_ns : 0;
+}
+
+bool gap_share_loses(const struct skel_tree *tree, const struct skel_times *times, const struct skel_plan *plan)
+{
+	return skel_plan_shares_gaps(plan) && gap_share_most_lost(tree, times) > LOSES;
 }

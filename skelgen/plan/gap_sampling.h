@@ -36,8 +36,10 @@ double gap_share_saved(const struct skel_tree *tree, const struct skel_times *ti
 bool gap_share_matters(const struct skel_tree *tree, const struct skel_times *times, const struct skel_plan *plan,
 		       const struct skel_node *leaf);
 
-/* Does the plan share gaps of ranks that wait for messages? Virtual clocks meet in collective calls alone. So what a
- * rank saves is lost for the ranks that wait for its messages. */
+/* Virtual clocks meet in collective calls alone. So what a rank saves is lost for the ranks that wait for its messages. Returns
+ * their waits, as a share of the ranks' time. */
+double gap_share_most_lost(const struct skel_tree *tree, const struct skel_times *times);
+/* Does the plan share gaps, and may much of that be lost? */
 bool gap_share_loses(const struct skel_tree *tree, const struct skel_times *times, const struct skel_plan *plan);
 
 #endif

@@ -353,7 +353,8 @@ static bool is_unsure(const struct planner *p, const struct skel_loop_series *l)
 }
 
 /* Where few iterations take most of a loop's time, the loop stays whole, and parts of its long computations run. If that plan
- * exceeds the budget, or ranks wait for messages meanwhile, the loop is cut. Returns the time of the plan, ns. */
+ * exceeds the budget, or more of the time is waits for messages than a sample may miss, the loop is cut. Returns the time of the
+ * plan, ns. */
 static double plan_sure(struct planner *p, uint32_t least, double left)
 {
 	const struct skel_series *series = p->plan->series;
@@ -369,7 +370,7 @@ static double plan_sure(struct planner *p, uint32_t least, double left)
 	left = plan_once(p, least);
 	for (uint32_t i = 0; i < series->n; i++)
 		worse |= is_unsure(p, &series->loop[i]);
-	if (!worse && left <= WITHIN * p->budget_ns && !gap_share_loses(p->tree, p->times, p->plan))
+	if (!worse && left <= WITHIN * p->budget_ns && gap_share_most_lost(p->tree, p->times) <= UNSURE)
 		return left;
 	for (uint32_t i = 0; i < series->n; i++)
 		p->plan->cut[series->loop[i].node].whole = false;
