@@ -370,7 +370,9 @@ static double plan_sure(struct planner *p, uint32_t least, double left)
 	left = plan_once(p, least);
 	for (uint32_t i = 0; i < series->n; i++)
 		worse |= is_unsure(p, &series->loop[i]);
-	if (!worse && left <= WITHIN * p->budget_ns && gap_share_most_lost(p->tree, p->times) <= UNSURE)
+	if (skel_plan_shares_gaps(p->plan))
+		worse |= gap_share_most_lost(p->tree, p->times) > UNSURE;
+	if (!worse && left <= WITHIN * p->budget_ns)
 		return left;
 	for (uint32_t i = 0; i < series->n; i++)
 		p->plan->cut[series->loop[i].node].whole = false;

@@ -57,7 +57,7 @@ struct skel_plan {
 	uint8_t *meets;             /* by node id: enum skel_meets, set by skel_match() */
 	struct skel_rooms rooms;    /* buffer sizes of receives that are recorded too short (tree/rooms.h) */
 	double full_s, predicted_s; /* run time of the program, and of the skeleton */
-	double whole_s;             /* of these, calls and computation in no cut loop */
+	double whole_s;             /* of these, calls and computation in no cut loop, or before the first call of one */
 };
 
 static inline bool skel_plan_shares_gaps(const struct skel_plan *p)

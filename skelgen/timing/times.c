@@ -112,13 +112,15 @@ static bool entries_differ(const struct stratum_counts *c, const struct stratum_
 	return differ > LEAST_ENTRY * wall_ns && differ > SURE * error;
 }
 
-/* One rank computes before the loop, and the others wait for it in the loop's first call. */
-static void entries_wait(struct skel_leaf_time *lt, double wall_ns)
+/* One rank computes before the loop, and the others wait for it in the loop's first call. Calls on files are delays, as long as
+ * their mean. */
+static void entries_wait(const struct skel_node *leaf, struct skel_leaf_time *lt, double wall_ns)
 {
+	uint8_t cls = trace_fn[leaf->fn].cls;
 	const struct skel_leaf_time *entry = lt->entry;
 	double dur_ns, usual_ns;
 
-	if (entry == NULL || entry->timed == 0 || lt->timed == 0)
+	if (cls == TC_IO || cls == TC_FILE || entry == NULL || entry->timed == 0 || lt->timed == 0)
 		return;
 	dur_ns = entry->dur_ns / (double)entry->timed * (double)entry->made;
 	usual_ns = lt->dur_ns / (double)lt->timed * (double)entry->made;
@@ -202,7 +204,7 @@ static int leaf_close(const struct skel_tree *tree, const struct skel_node *leaf
 {
 	struct skel_leaf_time *entry = lt->entry;
 
-	entries_wait(lt, trace_get_rank(tree->trace, rank)->wall_ns);
+	entries_wait(leaf, lt, trace_get_rank(tree->trace, rank)->wall_ns);
 	if (entry == NULL || !entries_differ(&c[0], &c[1], trace_get_rank(tree->trace, rank)->wall_ns)) {
 		if (entry != NULL) {
 			lt->timed += entry->timed;
@@ -214,6 +216,7 @@ static int leaf_close(const struct skel_tree *tree, const struct skel_node *leaf
 		}
 		strata_close(lt, &c[0]);
 		sums_close(lt, &c[0]);
+		lt->entered_dur_ns = fmin(lt->entered_dur_ns, lt->dur_ns);
 		return draw_close(tree, leaf, rank, arena, lt, &c[0], given_up);
 	}
 	lt->made -= entry->made;
