@@ -9,7 +9,7 @@
 #include "common/array.h"
 #include "trace/functions.h"
 
-#define LEAST_SHARE 1e-6 /* the least part of a gap of two days and more exceeds GAP_LONG_NS */
+#define LEAST_SHARE 1e-6 /* of a gap of two days GAP_LONG_NS run */
 #define BISECTIONS  30
 #define MATTERS_NS  1e6 /* per execution: a meeting of all ranks takes microseconds */
 #define LOSES       0.1 /* of the ranks' time, in waits for messages: as much may be lost */
@@ -68,7 +68,8 @@ static void wait_add(struct gap_list *l, uint32_t rank, double ns, uint64_t n, d
 }
 
 /* The cuts leave `kept` of the executions, and `entered` of those that enter the leaf's loop. */
-static void leaf_add(struct gap_list *l, const struct skel_times *times, const struct skel_node *leaf, double kept, double entered)
+static void leaf_add(struct gap_list *l, const struct skel_times *times, const struct skel_node *leaf, double kept,
+		     double entered)
 {
 	uint8_t cls = trace_fn[leaf->fn].cls;
 	uint32_t i = 0;

@@ -285,7 +285,8 @@ static void evenness_add(struct evenness *e, double ns, double kept)
 }
 
 /* The cuts leave `kept` of the executions of n, and `entered` of the executions of the node around it. */
-static void evenness_of(const struct planner *p, const struct skel_node *n, double kept, double entered, struct evenness *e)
+static void evenness_of(const struct planner *p, const struct skel_node *n, double kept, double entered,
+			struct evenness *e)
 {
 	const struct skel_cut *c = &p->plan->cut[n->id];
 	double inside = kept, entry_ns = p->times->entry_ns[n->id];

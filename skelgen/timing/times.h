@@ -53,7 +53,8 @@ struct skel_times {
 	uint32_t n_leaf, n_node, n_ranks;
 	struct skel_leaf_time **leaf; /* by leaf_id, then by index of the rank in the leaf's set */
 	double *node_ns;              /* by node id: gaps and calls inside, mean over all ranks of the job */
-	double *entry_ns;             /* by node id, of leaves: part of node_ns in executions that enter the loop; of loops: sum over their leaves */
+	/* By node id, of leaves: part of node_ns in executions that enter the loop; of loops: sum over their leaves. */
+	double *entry_ns;
 	double *rank_wall_ns;         /* of each rank */
 	double wall_ns;               /* of the longest */
 	double gap_ns;                /* of all calls but MPI_Init, mean over ranks: computation */
