@@ -16,8 +16,8 @@
 /* Where many gaps are long, parts of GAP_LONG_NS may exceed the budget. Then the least part is halved, down to this one. Whether
  * a quota stops it is chance. */
 #define GAP_SHORT_NS 25e6
-/* The least part where a loop stays whole because few of its iterations take most of its time. Many such parts run, and a quota
- * stops its share of them. */
+/* The least part where a loop stays whole because few of its iterations take most of its time. Many such parts run, and a
+ * quota stops its share of them. */
 #define GAP_MANY_NS 500e3
 /* The least part if most of the time is unsuccessful tests that are work (trace/cpu_time/poll_work.h). Such programs have
  * thousands of similar gaps of some milliseconds. Their loops cannot be cut, because the ranks may iterate a different
@@ -36,8 +36,8 @@ double gap_share_saved(const struct skel_tree *tree, const struct skel_times *ti
 bool gap_share_matters(const struct skel_tree *tree, const struct skel_times *times, const struct skel_plan *plan,
 		       const struct skel_node *leaf);
 
-/* Virtual clocks meet in collective calls alone. So what a rank saves is lost for the ranks that wait for its messages. Returns
- * their waits, as a share of the ranks' time. */
+/* Virtual clocks meet in collective calls alone. So what a rank saves is lost for the ranks that wait for its messages.
+ * Returns their waits, as a share of the ranks' time. */
 double gap_share_most_lost(const struct skel_tree *tree, const struct skel_times *times);
 /* Does the plan share gaps, and may much of that be lost? */
 bool gap_share_loses(const struct skel_tree *tree, const struct skel_times *times, const struct skel_plan *plan);

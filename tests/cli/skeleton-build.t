@@ -118,8 +118,10 @@ my @left = glob 'files/*';
 is_deeply(\@left, [], 'the programs removed their files');
 trace_ranks(2, 'io.ptrace', program('mpiio'), 'files', 64, 40);
 is(precedent('skeleton', 'io.ptrace', '-o', 'io', '--scale', 3)->{rc}, 0, 'mpiio: cut to a third');
-like(slurp('io/skel.c'), qr/skel_loop\(0, 40, (?:\d\d|SKEL_ALL)\)/, 'mpiio: the loop over files of different names is one loop');
-like(slurp('io/report.txt'), qr/loop of 40 iterations: (?:\d\d run|whole, because few of them)/, 'mpiio: it is cut, or a slow disk delayed few of its calls');
+like(slurp('io/skel.c'), qr/skel_loop\(0, 40, (?:\d\d|SKEL_ALL)\)/,
+	'mpiio: the loop over files of different names is one loop');
+like(slurp('io/report.txt'), qr/loop of 40 iterations: (?:\d\d run|whole, because few of them)/,
+	'mpiio: it is cut, or a slow disk delayed few of its calls');
 like(slurp('io/skel.c'), qr/Files are neither read nor written/, 'mpiio: the source says what becomes of files');
 like(slurp('io/report.txt'), qr/Files are neither read nor written/, 'mpiio: so does the report');
 is(build('io')->{rc}, 0, 'mpiio: it compiles');

@@ -28,7 +28,8 @@ static GElf_Addr any_address(Dwfl_Module *mod, uint64_t *random)
 	GElf_Sym sym;
 
 	for (int i = 0; i < 2;) {
-		const char *name = dwfl_module_getsym_info(mod, (int)(syn_random(random) % (uint64_t)n), &sym, &at, &section, NULL, NULL);
+		int any = (int)(syn_random(random) % (uint64_t)n);
+		const char *name = dwfl_module_getsym_info(mod, any, &sym, &at, &section, NULL, NULL);
 
 		if (name != NULL && section != SHN_UNDEF && GELF_ST_TYPE(sym.st_info) == STT_FUNC)
 			begin[i++] = at + (sym.st_size > 0 ? syn_random(random) % sym.st_size : 0);

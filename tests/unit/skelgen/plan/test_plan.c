@@ -371,18 +371,22 @@ static void test_share_of_alternate_gaps(void **arg)
 	tear_down(&f);
 }
 
-/* Two ranks: a loop of 200 reductions every millisecond, which so long a computation enters. If it is rank 0's alone, rank 1 waits
- * for it in the first reduction. */
+/* Two ranks: a computation of entry_ns, then a loop of 200 reductions every millisecond. If rank 0 computes alone, rank 1
+ * waits for it in the first reduction. */
 static void entered(struct fixture *f, uint64_t entry_ns, bool alone, double seconds)
 {
 	struct syn *s = syn_create(2);
 
 	syn_begin(s);
 	for (uint32_t r = 0; r < 2; r++)
-		for (int i = 0; i < 200; i++)
+		for (int i = 0; i < 200; i++) {
+			uint64_t usual_ns = 990000 + (uint64_t)(i % 2) * 10000;
+			bool waits = i == 0 && alone && r == 1;
+
 			syn_call(s, r, "MPI_Allreduce", 1,
-				 SYN(.count = 1, .gap_ns = i == 0 && !(alone && r == 1) ? entry_ns : 990000 + (uint64_t)(i % 2) * 10000,
-				     .dur_ns = i == 0 && alone && r == 1 ? entry_ns - 990000 : 5000));
+				 SYN(.count = 1, .gap_ns = i == 0 && !waits ? entry_ns : usual_ns,
+				     .dur_ns = waits ? entry_ns - usual_ns : 5000));
+		}
 	syn_end(s);
 	set_up(f, s, (struct skel_budget){.seconds = seconds, .precision = 1e-6});
 }
@@ -433,8 +437,8 @@ static void test_what_enters_a_loop_runs_whole(void **arg)
 	}
 }
 
-/* Two ranks: a loop of so many reductions, of which every twentieth follows a long computation. With messages, rank 1 has none and
- * waits for rank 0. */
+/* Two ranks: a loop of so many reductions, of which every twentieth follows a long computation. With messages instead, rank 1
+ * computes nothing and waits for rank 0. */
 static void rarely_long(struct fixture *f, int turns, bool messages, double seconds)
 {
 	struct syn *s = syn_create(2);
