@@ -12,8 +12,9 @@ struct symbols;
 struct symbols *symbols_read(Dwfl_Module *mod);
 void symbols_free(struct symbols *s);
 
-/* The name that dwfl_module_addrname() gives. Global symbols that cover the address come before local ones. Of several, the
- * last to begin counts. If none covers it and some symbols have no size, dwfl_module_addrname() is asked. NULL: no name. */
+/* The name that dwfl_module_addrname() gives. Global symbols that cover the address come before local ones. Of
+ * several, the last to begin counts. If none covers it and some symbols have no size, dwfl_module_addrname() is
+ * asked. NULL: no name. */
 const char *symbols_name(const struct symbols *s, Dwfl_Module *mod, Dwarf_Addr at);
 
 #endif

@@ -67,7 +67,8 @@ static void wait_add(struct gap_list *l, uint32_t rank, double ns, uint64_t n, d
 		l->of_rank[rank].waits_ns += kept * ns;
 }
 
-/* The cuts leave the share `kept` of the executions. Of executions at the entry of the leaf's loop the share is `entered`. */
+/* The cuts leave the share `kept` of the executions. Of executions at the entry of the leaf's loop the share is
+ * `entered`. */
 static void leaf_add(struct gap_list *l, const struct skel_times *times, const struct skel_node *leaf, double kept,
 		     double entered)
 {

@@ -16,7 +16,7 @@
 #define NEGLIGIBLE 0.005 /* of the budget: a loop whose iterations take less is left whole */
 #define ROOM       1.1   /* times the least time possible: budget if the given one cannot be met and unevenness() > UNEVEN */
 #define UNEVEN     1.5
-#define UNSURE     0.25  /* of the run's time: above this expected half-width the longest iterations may not be in the sample */
+#define UNSURE     0.25  /* of the run's time: a larger expected half-width may miss the longest iterations */
 
 struct planner {
 	const struct skel_tree *tree;
@@ -353,9 +353,9 @@ static bool is_unsure(const struct planner *p, const struct skel_loop_series *l)
 	       iterations_ns * skel_plan_expected(p->plan, l->node) > UNSURE * p->times->node_ns[p->tree->root->id];
 }
 
-/* Where few iterations take most of a loop's time, the loop stays whole, and parts of long computations run. The loop is cut if
- * that plan exceeds the budget, or if waits for messages take more of the time than a sample may miss. Returns the time
- * of the plan, ns. */
+/* Where few iterations take most of a loop's time, the loop stays whole, and parts of long computations run. The loop
+ * is cut if that plan exceeds the budget, or if waits for messages take more of the time than a sample may miss.
+ * Returns the time of the plan, ns. */
 static double plan_sure(struct planner *p, uint32_t least, double left)
 {
 	const struct skel_series *series = p->plan->series;

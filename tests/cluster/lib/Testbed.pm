@@ -67,7 +67,7 @@ sub slurp {
 sub run_command {
 	my $option = ref $_[0] eq 'HASH' ? shift : {};
 	my @command = @_;
-	my ($in, $out, $err) = map { File::Temp->new(DIR => '/dev/shm') } 1 .. 3; # a command waits for no disk, as the testbed
+	my ($in, $out, $err) = map { File::Temp->new(DIR => '/dev/shm') } 1 .. 3; # no command waits for a busy disk
 	print {$in} $option->{stdin} // '';
 	close $in or die "temporary file: $!\n";
 	my $pid = fork // die "fork: $!\n";

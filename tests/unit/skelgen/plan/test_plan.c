@@ -371,8 +371,8 @@ static void test_share_of_alternate_gaps(void **arg)
 	tear_down(&f);
 }
 
-/* Two ranks: a computation of entry_ns, then a loop of 200 reductions every millisecond. If rank 0 computes alone, rank 1
- * waits for it in the first reduction. */
+/* Two ranks: a computation of entry_ns, then a loop of 200 reductions every millisecond. If rank 0 computes alone,
+ * rank 1 waits for it in the first reduction. */
 static void entered(struct fixture *f, uint64_t entry_ns, bool alone, double seconds)
 {
 	struct syn *s = syn_create(2);
@@ -437,8 +437,8 @@ static void test_what_enters_a_loop_runs_whole(void **arg)
 	}
 }
 
-/* Two ranks: a loop of so many reductions, of which every twentieth follows a long computation. With messages instead, rank 1
- * computes nothing and waits for rank 0. */
+/* Two ranks: a loop of so many reductions, of which every twentieth follows a long computation. With messages
+ * instead, rank 1 computes nothing and waits for rank 0. */
 static void rarely_long(struct fixture *f, int turns, bool messages, double seconds)
 {
 	struct syn *s = syn_create(2);
