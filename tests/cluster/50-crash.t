@@ -18,6 +18,7 @@ my $dir = $testbed->dir;
 my (undef, undef, $uid) = getpwnam $testbed->user;
 my $spool = "$dir/spool/precedent";
 my $steps = 2000;
+my @nodes = map { m{/slurmd-([^/]+)\.log$} } glob "$dir/logs/slurmd-*.log";
 
 END {
 	my $status = $?;
@@ -93,7 +94,9 @@ sub partial_trace {
 	my ($job) = @_;
 	wait_until(30, sub { return traces($job) && !left_over($job) && !glob "$spool/$uid/$job/*.spill" });
 	my @traces = traces($job);
-	is(scalar @traces, 1, 'one trace in the spool') or diag join ' ', @traces;
+	is(scalar @traces, 1, 'one trace in the spool')
+		or diag join "\n", @traces, left_over($job),
+			grep { /\bprecedent: |\b$job\b/ } map { split /\n/, $testbed->log("slurmd-$_") } @nodes;
 	return ($traces[0], @traces ? info($traces[0]) : {});
 }
 
