@@ -30,6 +30,7 @@
 #define READ      256   /* calls of the run are passed for an excerpt in the time in which one is contracted */
 #define FIRST     0.125 /* of the most calls: the first of them shows how well pieces of this run fold */
 #define LINES_BUILT 40000 /* gcc takes 3 s and 163 MB: for a run that fits the budget and has no pieces */
+#define OVERLAP_LEAST 0.005 /* less, of clocks and of short calls of other threads, is not seen in what users are told */
 #define AIM       0.8   /* of SKEL_LINES_MAX: larger excerpts fold somewhat better or worse */
 #define CALL_LINES 7    /* that most calls take in the source */
 #define CALL_LINES_MOST 20 /* that calls do not take, with their loops and conditions */
@@ -184,14 +185,15 @@ static int size_find(struct skel_stages *s, struct errbuf *err)
 /* Calls and gaps of several threads last longer together than the run. */
 static double overlap_of(const struct trace *t, double elapsed_ns)
 {
-	double wall_ns = 0;
+	double wall_ns = 0, further;
 	bool threads = false;
 
 	for (uint32_t r = 0; r < trace_n_ranks(t); r++) {
 		threads |= skel_rank_has_threads(t, r);
 		wall_ns += trace_get_rank(t, r)->wall_ns / trace_n_ranks(t);
 	}
-	return threads && wall_ns > 0 ? fmax(0, elapsed_ns / wall_ns - 1) : 0;
+	further = threads && wall_ns > 0 ? elapsed_ns / wall_ns - 1 : 0;
+	return further >= OVERLAP_LEAST ? further : 0;
 }
 
 static int understand_whole(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
