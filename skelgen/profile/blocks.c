@@ -44,7 +44,7 @@ struct rank_work {
 	struct trace_samples s;
 	uint8_t *module_kind;
 	uint32_t *leaf;       /* of each sample; NOWHERE: not in a block */
-	uint32_t *body_of;    /* by place */
+	uint32_t *body_of;    /* by place; NOWHERE: of no block */
 	struct body *body;
 	uint32_t n_body;
 	struct sorted *sorted; /* by leaf and body */
@@ -126,20 +126,29 @@ static bool find_body(struct rank_work *w, const struct trace_place *p)
 	return module != NOWHERE && loop_body_find(&w->lenders->s[lender], module, p->offset, w->scratch) == 0;
 }
 
-/* Places of the same loop are one body. A place that cannot be decoded is a body of its own. */
+/* Places of the same loop are one body. A place that cannot be decoded is a body of its own. Places of no block are not
+ * looked at: the samples of an excerpt lie at few places of the run. */
 static int find_bodies(struct rank_work *w)
 {
 	w->body = calloc(w->s.n_place + 1u, sizeof(*w->body));
-	w->body_of = calloc(w->s.n_place + 1u, sizeof(*w->body_of));
+	w->body_of = malloc((w->s.n_place + 1u) * sizeof(*w->body_of));
 	w->scratch = malloc(sizeof(*w->scratch));
 	if (!w->body || !w->body_of || !w->scratch)
 		return -1;
+	for (uint32_t i = 0; i < w->s.n_place; i++)
+		w->body_of[i] = NOWHERE;
+	for (uint32_t i = 0; i < w->s.n; i++)
+		if (w->leaf[i] != NOWHERE)
+			w->body_of[w->s.sample[i].place] = 0;
 	for (uint32_t i = 0; i < w->s.n_place; i++) {
 		const struct trace_place *p = &w->s.place[i];
 		struct body one = {.module = p->module, .first = p->offset, .last = p->offset};
-		bool found = find_body(w, p);
+		bool found;
 		uint32_t k;
 
+		if (w->body_of[i] == NOWHERE)
+			continue;
+		found = find_body(w, p);
 		if (found) {
 			one.first = w->scratch->op[0].offset;
 			one.last = w->scratch->op[w->scratch->n - 1].offset;
@@ -374,7 +383,7 @@ static int work_begin(struct rank_work *w)
 		w->module_kind[i] = (uint8_t)kind_of_module(d->module[i].path);
 	for (uint32_t i = 0; i < w->s.n; i++)
 		w->leaf[i] = NOWHERE;
-	return find_bodies(w);
+	return 0;
 }
 
 static void work_free(struct rank_work *w)
@@ -413,7 +422,7 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct lend
 	}
 	if (walk(&w, out, sleep, err) < 0)
 		goto out;
-	if (sort_samples(&w) < 0 || model_bodies(&w) < 0 || add_blocks(&w, out) < 0) {
+	if (find_bodies(&w) < 0 || sort_samples(&w) < 0 || model_bodies(&w) < 0 || add_blocks(&w, out) < 0) {
 		err_set(err, "no memory for the samples of rank %u", rank);
 		goto out;
 	}
