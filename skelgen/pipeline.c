@@ -30,7 +30,7 @@
 #define READ      256   /* calls of the run are passed for an excerpt in the time in which one is contracted */
 #define FIRST     0.125 /* of the most calls: the first of them shows how well pieces of this run fold */
 #define LINES_BUILT 40000 /* gcc takes 3 s and 163 MB: for a run that fits the budget and has no pieces */
-#define OVERLAP_LEAST 0.005 /* less, of clocks and of short calls of other threads, is not seen in what users are told */
+#define OVERLAP_LEAST 0.005 /* less, of clocks and short calls of other threads, changes nothing that is told */
 #define AIM       0.8   /* of SKEL_LINES_MAX: larger excerpts fold somewhat better or worse */
 #define CALL_LINES 7    /* that most calls take in the source */
 #define CALL_LINES_MOST 20 /* that calls do not take, with their loops and conditions */
