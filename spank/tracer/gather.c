@@ -83,7 +83,8 @@ out:
 	return rv;
 }
 
-/* Like encode_head, within the limit of file sizes: first times are dropped, then samples. */
+/* Like encode_head, within the limit of file sizes. Samples that leave no room for the rest are dropped. Otherwise
+ * times are dropped first, then samples. */
 static int encode_to_fit(const struct run *r, const struct offset_pair *clock, struct buf *out)
 {
 	struct buf samples = {0};
@@ -91,6 +92,10 @@ static int encode_to_fit(const struct run *r, const struct offset_pair *clock, s
 
 	sample_encode(&samples);
 	rv = encode_head(r, clock, &samples, out);
+	if (rv == 0 && out->len > r->file_share) {
+		samples.len = 0;
+		rv = encode_head(r, clock, &samples, out);
+	}
 	if (rv == 0 && out->len + rec_bytes() > r->file_share) {
 		if (out->len > r->file_share || !rec_fit(r->file_share - out->len))
 			samples.len = 0;

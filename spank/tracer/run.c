@@ -285,14 +285,15 @@ void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_
 	mark_event(fn, v, n, ra, cfa);
 }
 
-/* Each rank's part of the limit on file sizes; UINT64_MAX: no limit. */
+/* Each rank's part of the limit on file sizes; UINT64_MAX: no limit. An eighth is left for what no rank counts: the facts
+ * of the job (some KiB), the index (below 100 bytes for a page) and what a part grows when it is encoded again. */
 static uint64_t file_share(int world_size)
 {
 	struct rlimit r;
 
 	if (getrlimit(RLIMIT_FSIZE, &r) || r.rlim_cur == RLIM_INFINITY)
 		return UINT64_MAX;
-	return r.rlim_cur / (uint64_t)world_size;
+	return (r.rlim_cur - r.rlim_cur / 8) / (uint64_t)world_size;
 }
 
 void run_before_finalize(uint16_t fn, uintptr_t ra, uintptr_t cfa)

@@ -76,7 +76,8 @@ sub is_undisturbed {
 
 my @mode = (
 	['every', 100], ['urgent', 100], ['signalfd', 100], ['sigwait', 100], ['altstack', 100], ['timers', 100], ['first-timer', 100], ['protect', 100],
-	['possessions', 100], ['files', 100], ['fsize', 100, 65536], ['environ', 100], ['children', 100], ['chdir', 100], ['atexit', 100],
+	['possessions', 100], ['files', 100], ['fsize', 100, 65536], ['fsize', 100, 49152],
+	['environ', 100], ['children', 100], ['chdir', 100], ['atexit', 100],
 	['jump', 100], ['callback', 100], ['coroutines', 100],
 );
 # MPICH over UCX crashes on stacks that it has not met, without the tracer too.
