@@ -32,8 +32,9 @@ static void print_longer(const struct skeleton_facts *f, const char *dir, double
 	}
 	printf("%s: cannot run for %g s: %s are in no loop that can be cut", dir, seconds, cli_seconds(w, sizeof(w), f->whole_s));
 	if (f->planned_s - f->whole_s > 0.01 * f->planned_s)
-		printf(", %s are the fewest iterations of the others", cli_seconds(p, sizeof(p), f->planned_s - f->whole_s));
-	puts(" (report.txt names the loops)");
+		printf(", %s are the fewest iterations of the others (report.txt names them)",
+		       cli_seconds(p, sizeof(p), f->planned_s - f->whole_s));
+	putchar('\n');
 }
 
 static int print_facts(const struct skeleton_facts *f, const char *dir, double seconds, bool json)

@@ -68,6 +68,8 @@ double emit_confidence(struct emit *e)
 		share *= 1 - 0.5 * (double)e->times->untimed / (double)e->times->events;
 	if (e->profile->n_mix && e->profile->mix[0].doubt >= 1 && all > 0) /* nothing was sampled: kernels stand for any computation */
 		share *= 1 - fmin(1, e->times->gap_ns / all);
+	if (e->pieces != NULL)
+		share *= 1 - e->pieces->left_share;
 	return share < 0 ? 0 : share;
 }
 

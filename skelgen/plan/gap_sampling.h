@@ -16,8 +16,8 @@
 /* Where many gaps are long, parts of GAP_LONG_NS may exceed the budget. Then the least part is halved, down to this one. Whether
  * a quota stops it is chance. */
 #define GAP_SHORT_NS 25e6
-/* The least part where a loop stays whole because few of its iterations take most of its time. Many such parts run,
- * and a quota stops its share of them. */
+/* The least part where a loop stays whole because few of its iterations take most of its time, or if nothing else keeps
+ * the budget. Many such parts run, and a quota stops its share of them. */
 #define GAP_MANY_NS 500e3
 /* The least part if most of the time is unsuccessful tests that are work (trace/cpu_time/poll_work.h). Such programs have
  * thousands of similar gaps of some milliseconds. Their loops cannot be cut, because the ranks may iterate a different

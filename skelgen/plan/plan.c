@@ -359,6 +359,7 @@ static bool is_unsure(const struct planner *p, const struct skel_loop_series *l)
 static double plan_sure(struct planner *p, uint32_t least, double left)
 {
 	const struct skel_series *series = p->plan->series;
+	const double short_ns = p->short_ns;
 	bool any = false, worse = false;
 
 	for (uint32_t i = 0; i < series->n; i++) {
@@ -377,7 +378,7 @@ static double plan_sure(struct planner *p, uint32_t least, double left)
 		return left;
 	for (uint32_t i = 0; i < series->n; i++)
 		p->plan->cut[series->loop[i].node].whole = false;
-	p->short_ns = GAP_SHORT_NS;
+	p->short_ns = short_ns;
 	return plan_once(p, least);
 }
 
@@ -385,8 +386,9 @@ void skel_plan_again(const struct skel_tree *tree, const struct skel_times *time
 		     struct skel_plan *plan)
 {
 	double all = times->node_ns[tree->root->id], left;
-	struct planner p = {.tree = tree, .times = times, .plan = plan, .budget_ns = all, .short_ns = GAP_SHORT_NS};
+	struct planner p = {.tree = tree, .times = times, .plan = plan, .budget_ns = all};
 
+	p.short_ns = budget->short_parts ? GAP_MANY_NS : GAP_SHORT_NS;
 	if (!(budget->scale > 1))
 		p.precision = budget->precision > 0 ? budget->precision : SKEL_PRECISION;
 

@@ -31,6 +31,7 @@ struct skel_budget {
 				  * or fewer, down to SKEL_FEWEST_ITERATIONS, if need be */
 	double precision;        /* of a cut loop's time; up to half of `seconds` stays unused if this precision is
 				  * reached. 0: SKEL_PRECISION */
+	bool short_parts;        /* parts of long computations may be as short as GAP_MANY_NS, if need be */
 	bool longer;             /* receives may get longer messages than in the run, and have room for them */
 };
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "skelgen/pipeline.h"
+#include "skelgen/plan/gap_sampling.h"
 #include "tests/unit/synthetic.h"
 #include "trace/cpu_time/run_own.h"
 #include "trace/functions.h"
@@ -227,6 +228,37 @@ static void test_waits_are_not_lost(void **arg)
 	}
 }
 
+/* Many long computations, of which parts of 25 ms take longer than asked. No piece of the run is shorter than one of them. */
+static void test_many_long_computations(void **arg)
+{
+	enum { STEPS = 60 };
+	struct syn *s = syn_create(2);
+	const struct skel_budget budget = {.seconds = 1, .min_iterations = STEPS};
+	struct skel_stages stages = {.excerpt = NULL};
+	struct errbuf err;
+	uint64_t seed = 3;
+	struct trace *t;
+
+	(void)arg;
+	syn_begin(s);
+	for (uint32_t k = 0; k < STEPS; k++) {
+		uint64_t gap_ns = 100000000 + syn_random(&seed) % 300000000;
+
+		for (uint32_t r = 0; r < 2; r++)
+			syn_call(s, r, "MPI_Barrier", 24, SYN(.comm = 0, .gap_ns = gap_ns));
+	}
+	syn_end(s);
+	t = syn_open(s);
+	if (skel_understand(t, &budget, &stages, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_null(stages.excerpt);
+	assert_true(skel_plan_shares_gaps(&stages.plan) && stages.plan.gap_least_ns < GAP_SHORT_NS);
+	assert_true(stages.plan.predicted_s > 0.5 * budget.seconds && stages.plan.predicted_s < 1.2 * budget.seconds);
+	skel_stages_free(&stages);
+	trace_close(t);
+	syn_destroy(s);
+}
+
 /* A skeleton runs for as long as asked, also where a rank has no time of its own. */
 static void test_tests_that_wait(void **arg)
 {
@@ -258,6 +290,7 @@ int main(void)
 		cmocka_unit_test(test_no_tree_and_no_pieces),
 		cmocka_unit_test(test_runs_differ),
 		cmocka_unit_test(test_waits_are_not_lost),
+		cmocka_unit_test(test_many_long_computations),
 		cmocka_unit_test(test_tests_that_wait),
 	};
 

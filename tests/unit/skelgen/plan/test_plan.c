@@ -348,6 +348,10 @@ static void test_share_of_long_gaps(void **arg)
 	set_up(&f, long_gaps(10, 20000000), (struct skel_budget){.seconds = 0.02});
 	assert_false(skel_plan_shares_gaps(&f.plan));
 	tear_down(&f);
+	/* Shorter parts where nothing else keeps the budget. */
+	set_up(&f, long_gaps(10, 20000000), (struct skel_budget){.seconds = 0.02, .short_parts = true});
+	assert_true(f.plan.gap_least_ns < GAP_SHORT_NS && fabs(f.plan.predicted_s - 0.02) < 0.004);
+	tear_down(&f);
 }
 
 /* Two ranks compute in turn, and the other one waits: only together do their gaps fill the run. */
