@@ -193,9 +193,9 @@ const char *cli_bytes(char *buf, size_t size, double v)
 
 const char *cli_seconds(char *buf, size_t size, double s)
 {
-	if (s >= 1 || s == 0)
+	if (s >= 1 - 0.5e-6 || s == 0) /* what would be rounded to 1000.000 ms */
 		snprintf(buf, size, "%.3f s", s);
-	else if (s >= 1e-3)
+	else if (s >= 1e-3 - 0.5e-8)
 		snprintf(buf, size, "%.3f ms", s * 1e3);
 	else
 		snprintf(buf, size, "%.2f us", s * 1e6);
