@@ -347,6 +347,19 @@ static bool again(const struct search *s, const struct pieces *p)
 	return false;
 }
 
+/* Pieces within the limits run as they were. Otherwise, iterations of a cut loop would stand for a sample. */
+static int plan_excerpt(const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
+{
+	struct skel_budget all = *budget;
+
+	if (out->plan.n_cut == 0)
+		return 0;
+	all.seconds = 0;
+	if (plan_again(&all, out, err) != 0)
+		return -1;
+	return exceeds(out, budget) ? plan_again(budget, out, err) : 0;
+}
+
 /* Makes the skeleton of the excerpt. Returns 0, or -1 with the reason. Returns 1 if other pieces may have a skeleton. */
 static int attempt(struct search *s, struct skel_stages *out, struct errbuf *err)
 {
@@ -356,7 +369,8 @@ static int attempt(struct search *s, struct skel_stages *out, struct errbuf *err
 	s->tried[s->n_tried++] = pieces_hash(&out->pieces);
 	s->work += reading(s) + out->pieces.events;
 	budget.longer = s->survey->cuts.longer;
-	if (rv == 0 && (understand(out->excerpt, &budget, out, err) != 0 || size_find(out, err) != 0))
+	if (rv == 0 && (understand(out->excerpt, &budget, out, err) != 0 || plan_excerpt(&budget, out, err) != 0 ||
+			size_find(out, err) != 0))
 		rv = 1;
 	out->plan.predicted_s += out->pieces.wait_ns * 1e-9;
 	return rv;
