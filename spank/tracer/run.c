@@ -285,7 +285,7 @@ void run_after_init(bool ok, uint16_t fn, const int64_t *v, uint32_t n, uintptr_
 	mark_event(fn, v, n, ra, cfa);
 }
 
-/* Each rank's part of the limit on file sizes; UINT64_MAX: no limit. An eighth is left for what no rank counts.
+/* Each rank's part of the limit on file sizes; UINT64_MAX: no limit. An eighth is left for data that no rank counts.
  * These are the facts of the job (some KiB) and the index (below 100 bytes for a page). A part may also grow when it is
  * encoded again. */
 static uint64_t file_share(int world_size)

@@ -228,7 +228,8 @@ static void test_waits_are_not_lost(void **arg)
 	}
 }
 
-/* Many long computations, of which parts of 25 ms take longer than asked. No piece of the run is shorter than one of them. */
+/* Many long computations, of which parts of 25 ms take longer than asked. No piece of the run is shorter than one of
+ * them. */
 static void test_many_long_computations(void **arg)
 {
 	enum { STEPS = 60 };
