@@ -22,8 +22,8 @@
 #define CLEARLY   1.25  /* nearer to the limits must a skeleton of pieces be than one of the whole run */
 #define FEW       8     /* pieces: the differences between fewer say too little about the rest of the run */
 #define FAR       4     /* CLEARLY for these */
-#define LEFT_OUT  0.1   /* of the run's time, for which pieces of other kinds stand: much. With 18 to 29 % RELION was told up to
-			 * 74 % too long, and within 7 % by the whole run with short parts */
+#define LEFT_OUT  0.1   /* of the run's time, for which pieces of other kinds stand: much. With 18 to 29 % RELION was
+			 * told up to 74 % too long, and within 7 % by the whole run with short parts */
 #define CALLS_OVER 2    /* times the most calls that an excerpt may have: it must have the run's first and last segment */
 #define OVER      1.2   /* times the budget that a skeleton may run */
 #define TRIES     8     /* for an excerpt within the limits */
@@ -498,7 +498,7 @@ int skel_understand_pieces(const struct trace *t, const struct skel_budget *budg
 	return rv;
 }
 
-/* Of the rest of the run. */
+/* Few pieces, or pieces that leave out much, say too little about the rest of the run. */
 static bool says_enough(const struct pieces *p)
 {
 	return p->n >= FEW && p->left_share <= LEFT_OUT;
