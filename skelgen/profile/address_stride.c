@@ -143,7 +143,7 @@ double address_footprint(uint64_t *a, uint32_t n, uint64_t grain, bool in_order)
 {
 	uint64_t *room = malloc((n + 1u) * sizeof(*room));
 	double usual, bytes = 0, pairs = 0;
-	uint32_t first = 0, same = 1;
+	uint32_t first = 0, same = 1, places = 0;
 
 	if (!room || n < 2) {
 		free(room);
@@ -160,6 +160,7 @@ double address_footprint(uint64_t *a, uint32_t n, uint64_t grain, bool in_order)
 		else {
 			pairs += (double)same * (same - 1) / 2;
 			same = 1;
+			places++;
 		}
 		if (i == n || a[i] - a[i - 1] > FAR ||
 		    ((double)(a[i] - a[i - 1]) > APART && (double)(a[i] - a[i - 1]) > APART_BY * usual)) {
@@ -170,11 +171,12 @@ double address_footprint(uint64_t *a, uint32_t n, uint64_t grain, bool in_order)
 		}
 	}
 	/* Grains are met again as often as chance has it among so many (birthday problem). A loop that goes through them in order
-	 * may take as long each time: samples, which come at even intervals, then meet it at a few places. */
+	 * may take as long each time. Samples come at even intervals. They then meet the loop at the same places more often than
+	 * chance has it. If most places were met once, the pairs tell nothing. */
 	if (pairs >= REPEATS) {
 		double few = (double)n * (n - 1) / 2 / pairs * (double)grain;
 
-		bytes = in_order && few * SPARSE > bytes ? bytes : fmin(bytes, few);
+		bytes = in_order && (places > n / 2 || few * SPARSE > bytes) ? bytes : fmin(bytes, few);
 	}
 	return bytes;
 }
