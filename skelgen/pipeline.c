@@ -240,6 +240,7 @@ static int understand_whole(const struct trace *t, const struct skel_budget *bud
 	if (budget->seconds > 0 && size_find(out, err) != 0)
 		return -1;
 	out->run = (struct run_totals){s->wall_ns, s->gap_ns, s->delayed_ns, s->delayed_most_ns,
+					s->waited_ns, s->waited_most_ns,
 					overlap_of(t, s->elapsed_ns), s->events, s->differs};
 	return 0;
 }
@@ -491,6 +492,7 @@ int skel_understand_pieces(const struct trace *t, const struct skel_budget *budg
 	if (rv == 0) {
 		s = &v.segments;
 		out->run = (struct run_totals){wall_ns, s->gap_ns, s->delayed_ns, s->delayed_most_ns,
+						s->waited_ns, s->waited_most_ns,
 						overlap_of(t, s->elapsed_ns), s->events, s->differs};
 		out->plan.full_s = out->run.wall_ns * 1e-9;
 	}

@@ -16,10 +16,12 @@
 
 #define SKEL_LINES_MAX 5000      /* of the source of a skeleton */
 
-/* Sums over a run, ns: of the longest rank; in computation and in delays by other processes, means over ranks; and of the
- * rank that lost most. */
+/* Sums over a run, ns. Those without most are means over ranks. */
 struct run_totals {
-	double wall_ns, gap_ns, delayed_ns, delayed_most_ns;
+	double wall_ns; /* of the longest rank */
+	double gap_ns;  /* computation */
+	/* Others had a rank's processor in computation and in calls. most: of the rank that lost most there. */
+	double delayed_ns, delayed_most_ns, waited_ns, waited_most_ns;
 	double overlap; /* further threads of a rank that are in MPI at the same time, mean; 0: none */
 	uint64_t events;
 	double differs; /* relative half width by which runs of the program differ: see pace.h */

@@ -58,6 +58,10 @@ static void weigh(struct prediction *p)
 	half = fmax(estimate_noise_rel(r->noise), ESTIMATE_MIN_REL) * r->skel_s; /* from run to run */
 	a = (struct estimate){r->skel_s, fmax(0, r->skel_s - hypot(half, r->skel_s - r->lo_s)),
 			      r->skel_s + hypot(half, r->hi_s - r->skel_s), ESTIMATE_SKELETON, 0};
+	if (p->here) { /* the next run may lack processors like the traced one, or not */
+		a.mean_s += p->facts->squeezed_s;
+		a.hi_s += p->facts->squeezed_s + p->facts->others_s;
+	}
 	if (p->have_partial)
 		estimate_weigh(&a, &b, &p->both);
 	else
@@ -82,6 +86,7 @@ static int print_json(const struct prediction *p, const struct args *o)
 							   "calibrating", p->skeleton->lacked_calibrating, "running", p->skeleton->lacked));
 		json_object_set_new(j, "threads_in_mpi", json_real(1 + f->overlap));
 		json_object_set_new(j, "runs_differ", json_real(f->differs));
+		json_object_set_new(j, "squeezed_s", json_real(p->here ? f->squeezed_s : 0));
 	} else
 		json_object_set_new(j, "unskeleton", json_string(p->unskeleton));
 	if (f->interpreted[0])
@@ -120,8 +125,12 @@ static int print(const struct prediction *all, const struct args *o)
 	else
 		printf("traced     %s, on the machine of the calibration\n", cli_seconds(a, sizeof(a), f->mpi_s));
 	if (skeleton_was_delayed(f))
-		printf("           (other programs had a rank's processor for %s of it; they delay the prediction as much as they do now)\n",
-		       cli_seconds(a, sizeof(a), f->delayed_s));
+		printf("           (other programs had a rank's processor for %s of it; they delay the prediction as "
+		       "much as they do now%s)\n", cli_seconds(a, sizeof(a), f->delayed_s),
+		       all->here && r && f->others_s > 0 ? ", the interval is wider" : "");
+	if (all->here && r && f->squeezed_s > 0)
+		printf("           (ranks took a processor from each other, though there are enough: %s are added, the "
+		       "interval is wider)\n", cli_seconds(a, sizeof(a), f->squeezed_s));
 	if (!r)
 		printf("skeleton   none: %s\n", all->unskeleton);
 	else

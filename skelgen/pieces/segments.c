@@ -42,7 +42,7 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 	struct own_iter *it = own_iter_with_polls(t, rank, err);
 	struct trace_event ev;
 	uint64_t enter, leave, gap, begin = 0;
-	double delayed = 0, computed = 0; /* the latter in the segment at hand */
+	double delayed = 0, waited, computed = 0; /* the latter in the segment at hand */
 	uint32_t seg = 0;
 	bool known;
 
@@ -76,6 +76,7 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 	}
 	pace_end(&out->pace);
 	out->elapsed_ns += own_iter_elapsed(it) / cuts->n_ranks;
+	waited = fmax(0, own_iter_lost(it) - delayed);
 	own_iter_destroy(it);
 	if (begin > 0) {
 		out->span_ns += (double)(leave - begin) / cuts->n_ranks;
@@ -83,6 +84,8 @@ static int measure_rank(const struct trace *t, uint32_t rank, const struct cuts 
 	}
 	out->delayed_ns += delayed / cuts->n_ranks;
 	out->delayed_most_ns = fmax(out->delayed_most_ns, delayed);
+	out->waited_ns += waited / cuts->n_ranks;
+	out->waited_most_ns = fmax(out->waited_most_ns, waited);
 	return 0;
 }
 

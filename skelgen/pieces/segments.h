@@ -46,6 +46,7 @@ struct segments {
 	double span_ns, span_most_ns;
 	/* Of the run: computation, of it unsuccessful tests and delay by other processes, means over ranks; the most delay. */
 	double gap_ns, polled_ns, delayed_ns, delayed_most_ns;
+	double waited_ns, waited_most_ns; /* delay in calls, mean over ranks and most */
 	double elapsed_ns; /* in calls and gaps of all threads, by the clock: see own_iter_elapsed(); mean over ranks */
 	uint64_t events;
 	double differs;    /* relative half width by which runs differ: see pace.h */

@@ -240,7 +240,7 @@ struct rank_sums {
 	struct stratum_counts *counts; /* [2 * leaf_id]; [2 * leaf_id + 1]: executions that enter the leaf's loop */
 	struct hist_table given_up;    /* times that are known only as a histogram */
 	uint64_t events, untimed;
-	double delayed, polled, vain, elapsed;
+	double delayed, waited, polled, vain, elapsed;
 };
 
 static int call_add(const struct skel_tree *tree, struct skel_times *t, const struct timed_walk *w, struct rank_sums *s)
@@ -293,6 +293,7 @@ static int rank_read(const struct skel_tree *tree, uint32_t rank, struct skel_ti
 		}
 	pace_end(&t->pace);
 	s->elapsed = own_iter_elapsed(w.times);
+	s->waited = fmax(0, own_iter_lost(w.times) - s->delayed);
 	timed_walk_end(&w);
 	/* Some of the times stand for the rest; without any, the rank would compute nothing. */
 	if (rv == 0 && s->events > 0 && s->untimed == s->events)
@@ -324,6 +325,8 @@ static int rank_collect(const struct skel_tree *tree, uint32_t rank, struct skel
 	t->vain_ns += s.vain / tree->n_ranks;
 	t->elapsed_ns += s.elapsed / tree->n_ranks;
 	t->delayed_most_ns = fmax(t->delayed_most_ns, s.delayed);
+	t->waited_ns += s.waited / tree->n_ranks;
+	t->waited_most_ns = fmax(t->waited_most_ns, s.waited);
 	return rv;
 }
 

@@ -63,6 +63,7 @@ struct skel_times {
 	/* Time in gaps in which a rank was ready but other processes had its processor. Only the wall times include this
 	 * time: gaps and calls are the rank's own time (trace/cpu_time/own_iter.h). */
 	double delayed_ns, delayed_most_ns; /* mean over ranks, and of the rank that lost most */
+	double waited_ns, waited_most_ns;   /* the same in calls */
 	double elapsed_ns;            /* in calls and gaps of all threads, by the clock: see own_iter_elapsed(); mean over ranks */
 	uint64_t events, untimed;
 	double differs;               /* relative half width by which runs differ: see pace.h */

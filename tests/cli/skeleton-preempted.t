@@ -70,6 +70,20 @@ like($busy->{report}, qr/^While a rank was ready to compute others had its proce
 like($busy->{said}, qr/others had a rank's processor for [\d.]+ m?s of that while it was ready to compute: taken out/,
 	'... and the command');
 
+# Two ranks wait for each other on one processor, and then each has its own. The prediction counts with both.
+SKIP: {
+	skip 'one processor', 5 if qx(nproc) < 2;
+	my @run = ('mpirun', '--bind-to', 'none', '--oversubscribe', '--mca', 'mpi_yield_when_idle', 0, '-n', 2);
+	my $r = precedent('trace', '-q', '-o', 'squeezed.ptrace', '--', @run, program('squeezed'));
+	is($r->{rc}, 0, 'squeezed: a trace') or diag $r->{err};
+	$r = precedent('predict', 'squeezed.ptrace', '--seconds', 1000, '--json');
+	is($r->{rc}, 0, '... a prediction') or diag $r->{err};
+	my $p = decode_json($r->{out});
+	cmp_ok($p->{squeezed_s}, '>', 0.1 * $p->{traced_s}, '... of more time than the skeleton takes');
+	cmp_ok($p->{hi_s}, '>=', $p->{predicted_s}, '... within its interval');
+	cmp_ok($p->{lo_s}, '<=', $p->{predicted_s} - $p->{squeezed_s}, '... as is a run without it');
+}
+
 # Delays so short that none is looked into by itself do not add up to the sleep that follows: another program has the
 # processor for 0.15 ms of each 1.15 ms. Each of the phases computes or sleeps for as long as the others.
 for my $source (['ring'], ['timer', program('without_perf')]) {

@@ -181,6 +181,11 @@ double own_iter_delayed(const struct own_iter *it)
 	return a->known ? fmax(0, (double)a->ev.gap_ns - a->gap_ns) : 0;
 }
 
+double own_iter_lost(const struct own_iter *it)
+{
+	return it->own.lost_ns;
+}
+
 void own_iter_when(const struct own_iter *it, uint64_t *enter_ns, uint64_t *leave_ns, uint64_t *gap_ns)
 {
 	const struct ahead *a = &it->ahead[(it->given - 1) % AHEAD];

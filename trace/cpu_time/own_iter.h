@@ -28,6 +28,8 @@ double own_iter_polled(const struct own_iter *it);
 double own_iter_vain(const struct own_iter *it);
 /* Delay that was taken out of the gap of the event given last, ns. */
 double own_iter_delayed(const struct own_iter *it);
+/* Delay that was taken out of all events so far, of gaps and calls, ns. */
+double own_iter_lost(const struct own_iter *it);
 /* Sum of the calls and gaps of all threads that were given so far, by the clock: ns, delay included, without MPI_Init and
  * unsuccessful tests. Events of unknown times count as the mean. */
 double own_iter_elapsed(const struct own_iter *it);

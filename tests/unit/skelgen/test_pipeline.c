@@ -155,13 +155,17 @@ static struct syn *uneven(uint32_t steps, bool even)
 
 	syn_begin(s);
 	for (uint32_t r = 0; r < 2; r++)
-		for (uint32_t k = 0; k < steps; k++)
-			syn_call(s, r, "MPI_Barrier", 11, SYN(.comm = 0, .gap_ns = !even && 16 * k / steps % 2 ? 120000 : 100000));
+		for (uint32_t k = 0; k < steps; k++) {
+			uint64_t gap_ns = !even && 16 * k / steps % 2 ? 120000 : 100000;
+
+			syn_call(s, r, "MPI_Barrier", 11, SYN(.comm = 0, .dur_ns = 2000, .gap_ns = gap_ns));
+		}
 	syn_end(s);
+	syn_delayed(s, 1, 1000000); /* some of it in calls */
 	return s;
 }
 
-/* How runs differ is found in the whole run, also where a skeleton is of pieces. */
+/* Variation and waits for processors are those of the whole run, also where a skeleton is of pieces. */
 static void test_runs_differ(void **arg)
 {
 	(void)arg;
@@ -177,6 +181,10 @@ static void test_runs_differ(void **arg)
 		assert_non_null(pieces.excerpt);
 		assert_true(even ? whole.run.differs < 0.01 : whole.run.differs > 0.09);
 		assert_true(fabs(pieces.run.differs - whole.run.differs) < 1e-9);
+		assert_true(whole.run.waited_most_ns > 1000 && whole.run.waited_most_ns <= 1000000);
+		assert_true(fabs(whole.run.waited_most_ns - 2 * whole.run.waited_ns) < 1);
+		assert_true(fabs(pieces.run.waited_ns - whole.run.waited_ns) < 10);
+		assert_true(fabs(pieces.run.waited_most_ns - whole.run.waited_most_ns) < 10);
 		skel_stages_free(&whole);
 		skel_stages_free(&pieces);
 		trace_close(t);

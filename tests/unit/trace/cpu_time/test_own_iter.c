@@ -176,6 +176,7 @@ static void compare(struct trace *t, double lost_ns)
 	assert_int_equal(own_iter_next(own, &b, NULL), 0);
 	assert_true(fabs(gaps + calls - lost_ns) < 1e-3 * lost_ns + 1);
 	assert_true(fabs(delayed - gaps) < 1e-3 * lost_ns + 1);
+	assert_true(fabs(own_iter_lost(own) - lost_ns) < 1e-3 * lost_ns + 1);
 	own_iter_destroy(own);
 	trace_iter_destroy(all);
 	trace_close(t);
