@@ -87,17 +87,12 @@ static bool is_spread(const struct command *c)
 /* LAUNCHER -n N [precedent confine ... --] PROGRAM */
 static void command_line(struct command *c, const struct trace *t)
 {
-	bool mpich = mpi_family_of_library(trace_job_get(t, "mpi")) == MPI_MPICH, srun = !strcmp(c->launcher, "srun");
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	enum mpi_family family = mpi_family_of_library(trace_job_get(t, "mpi"));
+	bool srun = !strcmp(c->launcher, "srun");
 	size_t n = 0;
 
 	c->argv[n++] = srun ? "srun" : c->start;
-	if (srun)
-		c->argv[n++] = mpich ? "--mpi=pmi2" : "--mpi=pmix";
-	else if (!mpich && !getenv("SLURM_JOB_ID") && cores > 0 && trace_n_ranks(t) > (unsigned long)cores)
-		c->argv[n++] = "--oversubscribe";
-	c->argv[n++] = "-n";
-	c->argv[n++] = c->n_ranks;
+	n += mpi_launch_options(family, srun, c->n_ranks, c->argv + n);
 	if (is_spread(c)) {
 		c->argv[n++] = c->self;
 		c->argv[n++] = "confine";

@@ -60,7 +60,7 @@ static void weigh(struct prediction *p)
 			      r->skel_s + hypot(half, r->hi_s - r->skel_s), ESTIMATE_SKELETON, 0};
 	if (p->here) { /* the next run may lack processors like the traced one, or not */
 		a.mean_s += p->facts->squeezed_s;
-		a.hi_s += p->facts->squeezed_s + p->facts->others_s;
+		a.hi_s += p->facts->squeezed_s + p->facts->unrepeated_s;
 	}
 	if (p->have_partial)
 		estimate_weigh(&a, &b, &p->both);
@@ -127,7 +127,7 @@ static int print(const struct prediction *all, const struct args *o)
 	if (skeleton_was_delayed(f))
 		printf("           (other programs had a rank's processor for %s of it; they delay the prediction as "
 		       "much as they do now%s)\n", cli_seconds(a, sizeof(a), f->delayed_s),
-		       all->here && r && f->others_s > 0 ? ", the interval is wider" : "");
+		       all->here && r && f->unrepeated_s > 0 ? ", the interval is wider" : "");
 	if (all->here && r && f->squeezed_s > 0)
 		printf("           (ranks took a processor from each other, though there are enough: %s are added, the "
 		       "interval is wider)\n", cli_seconds(a, sizeof(a), f->squeezed_s));

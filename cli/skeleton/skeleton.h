@@ -20,6 +20,7 @@ struct skeleton_facts {
 	double computed_s;    /* of these, between calls: mean over ranks; 0: not known */
 	double delayed_s;     /* of these, while others had its processor, on the rank that lost most: not repeated */
 	double others_s;      /* the same, if ranks did not share processors: then other programs had them; else 0 */
+	double unrepeated_s;  /* delayed_s, if the skeleton need not be delayed as well; else 0 */
 	double squeezed_s;    /* of mpi_s at most: ranks waited in calls for a processor, though there are enough */
 	double overlap;       /* further threads of a rank that are in MPI at the same time, mean; 0: none */
 	double differs;       /* relative half width by which runs of the program differ, as far as the traced run tells */

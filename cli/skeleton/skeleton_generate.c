@@ -173,7 +173,7 @@ static int write_skeleton(struct skel_stages *p, const char *dir, struct skel_em
 }
 
 /* Two ranks that wait for each other on one processor lengthen the run by the delays of both. The scheduler may put
- * them there when a program begins. A skeleton calibrates for a second first. By then each rank has its own processor. */
+ * them there when a program begins. A skeleton calibrates for a second first. Each rank has its own processor then. */
 static double squeezed(const struct run_totals *run, const struct skel_plan *plan, uint32_t n_ranks)
 {
 	double ns = fmin(n_ranks * run->waited_ns, 2 * run->waited_most_ns);
@@ -202,6 +202,8 @@ static int generate(const struct trace *t, struct skel_stages *p, const char *di
 	f->computed_s = (p->run.gap_ns + p->run.delayed_ns) * 1e-9; /* a part of mpi_s, as the clock went */
 	f->delayed_s = p->run.delayed_most_ns * 1e-9;
 	f->others_s = p->plan.crowd == 1 && skeleton_was_delayed(f) ? f->delayed_s : 0;
+	/* Parts of computations are shorter than the turns in which ranks share a processor. */
+	f->unrepeated_s = skel_plan_shares_gaps(&p->plan) && skeleton_was_delayed(f) ? f->delayed_s : f->others_s;
 	f->squeezed_s = squeezed(&p->run, &p->plan, f->n_ranks);
 	f->overlap = p->run.overlap;
 	f->differs = p->run.differs;

@@ -148,7 +148,6 @@ static int launch(const struct skeleton_launch *how, const char *dir, const char
 	const char *mode = how->calibrate ? "--calibrate" : "--calibration";
 	const char *scratch = how->scratch && *how->scratch ? how->scratch : NULL;
 	char n[16], mpicc[4096], start[4128], skel[4128], cal[4128], *replay = NULL, *argv[16], *rest[8];
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	bool srun = !strcmp(how->launcher, "srun");
 	enum mpi_family family;
 	size_t k = 0, m = 0;
@@ -171,13 +170,7 @@ static int launch(const struct skeleton_launch *how, const char *dir, const char
 		return -1;
 	snprintf(n, sizeof(n), "%u", how->n_ranks);
 	argv[k++] = srun ? "srun" : start;
-	if (srun)
-		argv[k++] = family == MPI_MPICH ? "--mpi=pmi2" : "--mpi=pmix";
-	/* Only where it must be: an oversubscribed run is not bound to cores. */
-	else if (family != MPI_MPICH && !getenv("SLURM_JOB_ID") && cores > 0 && how->n_ranks > (unsigned long)cores)
-		argv[k++] = "--oversubscribe";
-	argv[k++] = "-n";
-	argv[k++] = n;
+	k += mpi_launch_options(family, srun, n, argv + k);
 	arguments(argv, k, replay, skel, rest);
 	rc = cli_run(argv, geteuid() == 0 ? env : env + 4, how->log, how->limit_s, err);
 	free(replay);

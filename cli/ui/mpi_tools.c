@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which MPI library, and its tools: see mpi_tools.h. */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,4 +102,34 @@ void mpi_launcher_without(const char *mpicc, enum mpi_family family, char *out, 
 		snprintf(out, size, "%s", suffixed);
 	else if (strchr(out, '/') || !mpi_in_path(out, path, sizeof(path)))
 		snprintf(out, size, "mpirun");
+}
+
+/* Processors that this process may use. */
+static long processors(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+size_t mpi_launch_options(enum mpi_family family, bool srun, char *n_ranks, char **argv)
+{
+	long here = processors();
+	size_t n = 0;
+
+	if (srun) {
+		argv[n++] = family == MPI_MPICH ? "--mpi=pmi2" : "--mpi=pmix";
+	} else if (family != MPI_MPICH && !getenv("SLURM_JOB_ID")) {
+		/* Only where it must be: an oversubscribed run is not bound to cores. */
+		if (strtol(n_ranks, NULL, 10) > here)
+			argv[n++] = "--oversubscribe";
+		/* Open MPI binds ranks to any cores of the machine, also where taskset permits a few. */
+		if (here < sysconf(_SC_NPROCESSORS_ONLN)) {
+			argv[n++] = "--bind-to";
+			argv[n++] = "none";
+		}
+	}
+	argv[n++] = "-n";
+	argv[n++] = n_ranks;
+	return n;
 }

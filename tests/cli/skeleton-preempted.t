@@ -10,7 +10,7 @@ use Test::More;
 use Time::HiRes qw(time);
 use lib 'tests/cli/lib', 'tests/cluster/lib';
 use Cli;
-use Testbed qw(run_command);
+use Testbed qw(run_command build_dir);
 
 use constant BLOCKS => 60;
 use constant MINUTES => 10;
@@ -82,6 +82,23 @@ SKIP: {
 	cmp_ok($p->{squeezed_s}, '>', 0.1 * $p->{traced_s}, '... of more time than the skeleton takes');
 	cmp_ok($p->{hi_s}, '>=', $p->{predicted_s}, '... within its interval');
 	cmp_ok($p->{lo_s}, '<=', $p->{predicted_s} - $p->{squeezed_s}, '... as is a run without it');
+}
+
+# Two ranks share a processor, in the program and in its skeleton. Parts of blocks are too short to show that.
+{
+	my @one = ('taskset', '-c', $processor);
+	my @run = ('mpirun', '--bind-to', 'none', '--oversubscribe', '-n', 2, program('blocks'), BLOCKS);
+	my $r = precedent('trace', '-q', '-o', 'shared.ptrace', '--', @one, @run);
+	is($r->{rc}, 0, 'a processor for two: a trace') or diag $r->{err};
+	$r = precedent('skeleton', 'shared.ptrace', '-o', 'shared', '--seconds', 1000, '--json');
+	my ($computed, $delayed) = @{decode_json($r->{out})}{qw(computed_s delayed_s)};
+	my ($whole, $parts) = map {
+		$r = run_command(@one, build_dir() . '/precedent', qw(predict shared.ptrace --json --seconds), $_);
+		is($r->{rc}, 0, "... predicted in $_ s") or diag $r->{err};
+		decode_json($r->{out});
+	} 1000, 0.1;
+	cmp_ok($whole->{predicted_s}, '>', 1.5 * ($computed - $delayed), '... they wait for each other');
+	cmp_ok($parts->{hi_s}, '>', $parts->{predicted_s} + 0.9 * $delayed, '... or may do so with the whole blocks');
 }
 
 # Delays so short that none is looked into by itself do not add up to the sleep that follows: another program has the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* All ranks wait for each other on one processor first, then each has its own. The scheduler may begin a run like that. */
+/* All ranks wait for each other on one processor first, then each has its own. The scheduler may begin a run so. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>

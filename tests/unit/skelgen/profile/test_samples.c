@@ -219,7 +219,7 @@ static void test_footprint(void **state)
 	assert_true(address_footprint(a, 400, 64, false) < 10e3);
 	bytes = address_footprint(a, 400, 64, true);
 	assert_true(bytes > 68e3 && bytes < 72e3);
-	for (int i = 0; i < 400; i++) /* strides through 32 MB: each pass takes nearly as long, one sample in 40 comes where one was */
+	for (int i = 0; i < 400; i++) /* strides through 32 MB: one sample in 40 comes where one was */
 		a[i] = 0x7f0000000000 + (i % 40 ? random_u64(&r) % 58254 : 7) * 576;
 	bytes = address_footprint(a, 400, 64, true);
 	assert_true(bytes > 31e6 && bytes < 36e6);
