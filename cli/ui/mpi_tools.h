@@ -27,8 +27,8 @@ void mpi_launcher(const char *mpicc, char *out, size_t size);
 /* The same where that wrapper need not be there: then the one that is, by the library's name. */
 void mpi_launcher_without(const char *mpicc, enum mpi_family family, char *out, size_t size);
 
-/* Options of srun, or of the family's mpirun, for so many ranks on this machine. Sets up to five arguments. Returns their
- * number. */
+/* Options of srun, or of the family's mpirun, for so many ranks on this machine. Sets up to five arguments. Returns
+ * their number. */
 size_t mpi_launch_options(enum mpi_family family, bool srun, char *n_ranks, char **argv);
 
 bool mpi_in_path(const char *program, char *out, size_t size);

@@ -171,8 +171,8 @@ double address_footprint(uint64_t *a, uint32_t n, uint64_t grain, bool in_order)
 		}
 	}
 	/* Grains are met again as often as chance has it among so many (birthday problem). A loop that goes through them in order
-	 * may take as long each time. Samples come at even intervals. They then meet the loop at the same places more often
-	 * than chance has it. If most places were met once, the pairs tell nothing. */
+	 * may take as long each time. Samples come at even intervals. They then meet the loop at the same places more
+	 * often than chance has it. If most places were met once, the pairs tell nothing. */
 	if (pairs >= REPEATS) {
 		double few = (double)n * (n - 1) / 2 / pairs * (double)grain;
 
