@@ -129,7 +129,8 @@ subtest 'without a compiler' => sub {
 	my $r = precedent('predict', '--seconds', 1, 'heat.ptrace');
 	is($r->{rc}, 0, 'predict');
 	like($r->{err}, qr/\Aprecedent: the skeleton is interpreted: $why\n\z/, '... says in a line that it interprets, and why');
-	like($r->{out}, qr/^predicted +\S+(?: \S+)? \(.*\)\ntraced +.*\n(?: +\(.*\n)*skeleton +ran .* of 2 ranks /, '... and predicts');
+	my $told = qr/^predicted +\S+(?: \S+)? \(.*\)\ntraced +.*\n(?: +\(.*\n)*skeleton +ran .* of 2 ranks /;
+	like($r->{out}, $told, '... and predicts');
 	my $json = decode_json(precedent('predict', '--seconds', 1, '--json', 'heat.ptrace')->{out});
 	like($json->{interpreted}, qr/\A$why\z/, '... in JSON too');
 	ok($json->{lo_s} <= $json->{predicted_s} && $json->{predicted_s} <= $json->{hi_s}, '... with its interval');
