@@ -13,6 +13,7 @@
 #include "skelgen/merge/build.h"
 #include "skelgen/merge/verify.h"
 #include "skelgen/plan/gap_sampling.h"
+#include "skelgen/runtime/piece_interval.h"
 #include "skelgen/simulate/plan_matched.h"
 #include "skelgen/tree/rooms.h"
 
@@ -34,6 +35,7 @@
 #define LINES_BUILT 40000 /* gcc takes 3 s and 163 MB: for a run that fits the budget and has no pieces */
 #define OVERLAP_LEAST 0.005 /* less, of clocks and short calls of other threads, changes nothing that is told */
 #define AIM       0.8   /* of SKEL_LINES_MAX: larger excerpts fold somewhat better or worse */
+#define ROUNDS_LINES 3  /* of the source, for the loop of rounds */
 #define CALL_LINES 7    /* that most calls take in the source */
 #define CALL_LINES_MOST 20 /* that calls do not take, with their loops and conditions */
 #define ENOUGH    0.5   /* of the limits that an excerpt uses; up to twice as many pieces make an interval smaller by a third */
@@ -476,6 +478,24 @@ static int understand_excerpt(struct survey *v, const struct skel_budget *budget
 	return s.over < INFINITY ? 0 : -1;
 }
 
+/* Pieces that leave most of the budget run in rounds, for no longer than the run took. Cut loops account for themselves,
+ * and files are there in the second round: both run once. */
+static void rounds_plan(const struct skel_budget *budget, struct skel_stages *out)
+{
+	double all_s = fmin(budget->seconds, out->plan.full_s);
+	double rounds = out->plan.predicted_s > 0 ? floor(all_s / out->plan.predicted_s) : 0;
+
+	if (rounds < 2 || out->plan.n_cut > 0 || out->lines + ROUNDS_LINES > SKEL_LINES_MAX)
+		return;
+	for (uint32_t r = 0; r < out->tree.n_ranks; r++)
+		if (skel_defs(&out->tree, r)->n_file > 0)
+			return;
+	out->lines += ROUNDS_LINES;
+	out->pieces.rounds_s = all_s;
+	out->pieces.rounds = (uint32_t)fmin(rounds, PIECES_ROUNDS_MOST);
+	out->plan.predicted_s *= out->pieces.rounds;
+}
+
 int skel_understand_pieces(const struct trace *t, const struct skel_budget *budget, struct skel_stages *out, struct errbuf *err)
 {
 	double wall_ns = 0;
@@ -495,6 +515,7 @@ int skel_understand_pieces(const struct trace *t, const struct skel_budget *budg
 						s->waited_ns, s->waited_most_ns,
 						overlap_of(t, s->elapsed_ns), s->events, s->differs};
 		out->plan.full_s = out->run.wall_ns * 1e-9;
+		rounds_plan(budget, out);
 	}
 	survey_free(&v);
 	return rv;

@@ -422,14 +422,19 @@ static void put_run(struct printer *p, struct text *out)
 
 /* ---- declarations ---- */
 
+static double real_field(const struct ops_file *f, enum ops_field field)
+{
+	double v;
+
+	memcpy(&v, &f->word[OPS_H_FIELDS + field], sizeof v);
+	return v;
+}
+
 static void put_fields(const struct ops_file *f, struct text *out)
 {
 	const uint64_t *field = f->word + OPS_H_FIELDS;
-	double traced_s, confidence, events;
+	double rounds_s = real_field(f, OPS_F_rounds_s);
 
-	memcpy(&traced_s, &field[OPS_F_traced_s], sizeof traced_s);
-	memcpy(&confidence, &field[OPS_F_confidence], sizeof confidence);
-	memcpy(&events, &field[OPS_F_events], sizeof events);
 #define FIELD(name) text_put(out, "\t." #name " = %llu,\n", (unsigned long long)field[OPS_F_##name])
 	text_put(out, "static const struct skel_program program = {\n\t.name = \"%s\",\n", f->name);
 	FIELD(n_ranks);
@@ -445,8 +450,11 @@ static void put_fields(const struct ops_file *f, struct text *out)
 		FIELD(n_files);
 	text_put(out, "\t.data = skel_data_begin,\n\t.data_end = skel_data_end,\n\t.data_hash = 0x%016llx,\n",
 		 (unsigned long long)f->data[7]);
-	text_put(out, "\t.traced_s = %.9f,\n\t.confidence = %.4f,\n\t.events = %.0f,\n", traced_s, confidence, events);
+	text_put(out, "\t.traced_s = %.9f,\n\t.confidence = %.4f,\n\t.events = %.0f,\n",
+		 real_field(f, OPS_F_traced_s), real_field(f, OPS_F_confidence), real_field(f, OPS_F_events));
 	FIELD(bsend_bytes);
+	if (rounds_s > 0)
+		text_put(out, "\t.rounds_s = %.3f,\n", rounds_s);
 	text_put(out, "};\n\n");
 #undef FIELD
 }
@@ -496,7 +504,11 @@ static void put_main(const struct ops_file *f, struct text *out)
 	else
 		text_put(out, "\tMPI_Init(&argc, &argv);\n");
 	text_put(out, "\tskel_begin(argc, argv, &program);\n");
-	text_put(out, "\trun(skel_rank, skel_size);\n\tskel_end();\n\tMPI_Finalize();\n\treturn skel_status();\n}\n");
+	if (real_field(f, OPS_F_rounds_s) > 0)
+		text_put(out, "\tdo\n\t\trun(skel_rank, skel_size);\n\twhile (skel_again());\n");
+	else
+		text_put(out, "\trun(skel_rank, skel_size);\n");
+	text_put(out, "\tskel_end();\n\tMPI_Finalize();\n\treturn skel_status();\n}\n");
 }
 
 void print_c(const struct ops_file *file, const struct program *program, struct text *out)

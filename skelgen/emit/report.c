@@ -142,7 +142,9 @@ static void put_rooms(const struct skel_rooms *r, bool pieces, struct text *out)
 /* Shares of the run that the pieces stand for by their weights. */
 static void put_pieces(const struct pieces *p, struct text *out)
 {
-	text_put(out, "of them %llu calls in %u pieces of %u kinds are run\n", (unsigned long long)p->events, p->n, p->n_kind);
+	text_put(out, "of them %llu calls in %u pieces of %u kinds are run", (unsigned long long)p->events, p->n,
+		 p->n_kind);
+	text_put(out, p->rounds > 1 ? ", %u times each\n" : "\n", p->rounds);
 	text_put(out, "they stand for %.1f %% of its computation, %.1f %% of its time in calls and %.1f %% of its calls that may wait\n",
 		 100 * p->balance.gap, 100 * p->balance.mpi, 100 * p->balance.waits);
 	if (p->part_share > 0)

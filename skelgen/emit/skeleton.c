@@ -88,6 +88,7 @@ static void fields_set(const struct emit *e, double confidence, struct program *
 	program_real(p, OPS_F_traced_s, code_rounded(e->plan->full_s, 9));
 	program_real(p, OPS_F_confidence, code_rounded(confidence, 4));
 	program_real(p, OPS_F_events, (double)e->events);
+	program_real(p, OPS_F_rounds_s, e->pieces != NULL ? code_rounded(e->pieces->rounds_s, 3) : 0);
 }
 
 /* The whole as operations, and C printed from them; p holds the fields and the values. -1 with the reason in err. */

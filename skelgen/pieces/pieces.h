@@ -48,6 +48,8 @@ struct pieces {
 	double left_share; /* of the run's time in long segments that are left out, for which other pieces stand */
 	double left_ns;    /* root of the sum of squares of their times */
 	uint64_t events;   /* of the pieces */
+	uint32_t rounds;   /* that fit into rounds_s */
+	double rounds_s;   /* for so long they run again and again; 0: once */
 };
 
 #define PIECES_ITEMS_MOST 8000 /* of a rank's folded events: to contract more takes longer than a skeleton may take */

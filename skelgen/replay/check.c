@@ -107,6 +107,7 @@ static int fields_check(const struct ops_file *f, const char **why)
 		[OPS_F_n_comms] = 1 << 26, [OPS_F_n_types] = 1 << 26, [OPS_F_n_wins] = 1 << 26,
 		[OPS_F_n_files] = 1 << 26, [OPS_F_bsend_bytes] = 1ull << 40, [OPS_F_rma_bytes] = 1ull << 40,
 		[OPS_F_traced_s] = UINT64_MAX, [OPS_F_confidence] = UINT64_MAX, [OPS_F_events] = UINT64_MAX,
+		[OPS_F_rounds_s] = UINT64_MAX,
 		[OPS_F_thread_level] = 3,
 	};
 	const uint64_t *field = f->word + OPS_H_FIELDS;

@@ -112,7 +112,9 @@ static int replay(struct replay *r, int argc, char **argv, const char *path, con
 	}
 	replay_build(r, rank, size, synchronous);
 	skel_begin(argc, argv, &r->program);
-	replay_run(r);
+	do
+		replay_run(r);
+	while (skel_again());
 	skel_end();
 	MPI_Finalize();
 	return skel_status();

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define OPS_MAGIC     0x00001a53504f5350ull
-#define OPS_VERSION   6
+#define OPS_VERSION   7
 #define OPS_MAX_WORDS ((uint64_t)1 << 27) /* 1 GiB */
 #define OPS_MAX_DEPTH 64                  /* of expressions, and of blocks */
 #define OPS_MAX_ARGS  16
@@ -39,7 +39,7 @@ enum ops_head {
 /* Fields of struct skel_program by their places from OPS_H_FIELDS on. */
 #define OPS_PROGRAM(INT, REAL)                                                                                         \
 	INT(n_ranks) INT(n_loops) INT(n_requests) INT(n_comms) INT(n_types) INT(n_wins) INT(n_files) INT(bsend_bytes)  \
-	INT(rma_bytes) REAL(traced_s) REAL(confidence) REAL(events)
+	INT(rma_bytes) REAL(traced_s) REAL(confidence) REAL(events) REAL(rounds_s)
 #define OPS_FIELD(name) OPS_F_##name,
 enum ops_field { OPS_PROGRAM(OPS_FIELD, OPS_FIELD) OPS_F_thread_level, OPS_F_N };
 #undef OPS_FIELD

@@ -81,8 +81,9 @@ static int is_derived(MPI_Datatype t)
 	return combiner != MPI_COMBINER_NAMED;
 }
 
-void skel_handles_close(void)
+void skel_handles_free(void)
 {
+	skel_left_requests = skel_left_comms = 0;
 	for (int i = 0; i < state.n_req; i++)
 		if (req[i] != MPI_REQUEST_NULL) {
 			MPI_Request_free(&req[i]);
@@ -96,6 +97,11 @@ void skel_handles_close(void)
 	for (int i = 0; i < state.n_type; i++)
 		if (type[i] != MPI_DATATYPE_NULL && is_derived(type[i]))
 			MPI_Type_free(&type[i]);
+}
+
+void skel_handles_close(void)
+{
+	skel_handles_free();
 	for (int c = 0; c < 2; c++)
 		if (state.sum[c] != MPI_OP_NULL)
 			MPI_Op_free(&state.sum[c]);

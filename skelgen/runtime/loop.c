@@ -159,6 +159,25 @@ void skel_spent_start(void)
 	bonus = (struct compute_spent){0, 0, 0};
 }
 
+void skel_virtual_look(struct skel_virtual *now)
+{
+	skel_spent_virtual(&now->spent);
+	now->width2_ns2 = width2_ns2;
+	now->ns = skel_virtual_ns();
+}
+
+void skel_virtual_set(const struct skel_virtual *now)
+{
+	struct skel_virtual before;
+
+	skel_virtual_look(&before);
+	bonus_ns += now->ns - before.ns;
+	bonus.took_ns += now->spent.took_ns - before.spent.took_ns;
+	bonus.asked_ns += now->spent.asked_ns - before.spent.asked_ns;
+	bonus.short_ns += now->spent.short_ns - before.spent.short_ns;
+	width2_ns2 = now->width2_ns2;
+}
+
 double skel_computed_ns(void)
 {
 	struct compute_spent s;

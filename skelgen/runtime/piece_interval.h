@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define PIECE_KINDS 64
+/* A tenth of the deviation of one round. Memory that an MPI library does not free is bounded, too. */
+#define PIECES_ROUNDS_MOST 100
 
 struct piece {
 	int kind;       /* below PIECE_KINDS */

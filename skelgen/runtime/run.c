@@ -278,6 +278,11 @@ static void left_count(void)
 	PMPI_Reduce(mine, run.left, 2, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
 }
 
+int skel_again(void)
+{
+	return skel_pieces_again(run.program->rounds_s * 1e9);
+}
+
 void skel_end(void)
 {
 	skel_pieces_close();

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "skelgen/runtime/compute.h"
 #include "skelgen/runtime/skel.h"
 
 /* Say one line on stderr, with the rank, and end all ranks. */
@@ -50,18 +51,27 @@ void skel_virtual_forward(double ns, double half_ns);
 /* The iterations left out would have spent so much more in blocks. */
 void skel_spent_forward(double took_ns, double asked_ns);
 /* Virtual time in blocks: real time, and the time of the blocks left out. */
-struct compute_spent;
 void skel_spent_virtual(struct compute_spent *out);
 /* The skeleton's clock starts; and how much of virtual time was spent in blocks since. */
 void skel_spent_start(void);
 double skel_computed_ns(void);
+/* Virtual time, its squared half-width, and virtual time in blocks. */
+struct skel_virtual {
+	double ns, width2_ns2;
+	struct compute_spent spent;
+};
+void skel_virtual_look(struct skel_virtual *now);
+/* Virtual time goes on from there. */
+void skel_virtual_set(const struct skel_virtual *now);
 /* Virtual times at which the first sampled loop began and the last one ended; 0 when none has. */
 void skel_loops_phases(double *first, double *last);
 /* Windows that a sampled loop runs in; 0: none. */
 int skel_loop_windows(const struct skel_loop_state *l);
 
 /* ---- pieces.c ---- */
-/* All pieces have run: the interval is known. */
+/* All pieces have run. Is there time for another round of them within all_ns? Collective. */
+int skel_pieces_again(double all_ns);
+/* No further round: the interval is known. */
 void skel_pieces_close(void);
 
 /* ---- share.c ---- */
@@ -77,6 +87,8 @@ void skel_span(int64_t count, MPI_Datatype t, int64_t *below, int64_t *above);
 
 /* ---- window.c, file.c ---- */
 void skel_windows_open(const struct skel_program *p);
+/* Are there windows? */
+int skel_windows_left(void);
 void skel_windows_close(void);
 /* scratch: the directory for scratch files, or NULL. */
 void skel_files_open(const struct skel_program *p, const char *scratch);
@@ -89,6 +101,8 @@ void skel_sleep(double ns);
 
 /* ---- handle.c ---- */
 void skel_handles_open(const struct skel_program *p);
+/* Complete and free what the program left. */
+void skel_handles_free(void);
 void skel_handles_close(void);
 /* Requests and communicators that the program left and that were completed or freed at the end. */
 extern int skel_left_requests, skel_left_comms;

@@ -35,6 +35,7 @@ struct skel_program {
 	int64_t bsend_bytes;     /* longest buffered send; 0: none */
 	int n_wins, n_files;
 	int64_t rma_bytes;       /* longest access to a window */
+	double rounds_s;         /* its pieces run again and again for so long; 0: once */
 };
 
 extern int skel_rank, skel_size;
@@ -49,6 +50,8 @@ extern MPI_Message *message; /* matched probes, by request slot */
 void skel_start(void);
 /* After MPI_Init: reads the options, calibrates, and starts the clock. Wrong usage ends the program. */
 void skel_begin(int argc, char **argv, const struct skel_program *program);
+/* All pieces have run. Is there time for another round of them? */
+int skel_again(void);
 /* Before MPI_Finalize: stops the clock, completes and frees what is left, writes the result. */
 void skel_end(void);
 /* The value that main returns. */

@@ -77,6 +77,11 @@ static int oldest_left(void)
 	return best;
 }
 
+int skel_windows_left(void)
+{
+	return oldest_left() >= 0;
+}
+
 void skel_windows_close(void)
 {
 	for (int k; (k = oldest_left()) >= 0;)

@@ -7,6 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib", "$FindBin::Bin/../cluster/lib";
 use Cli;
+use JSON::PP;
 use List::Util qw(max);
 use Test::More;
 use Testbed qw(run_command build_dir);
@@ -62,9 +63,21 @@ for my $kind (qw(farm some)) {
 	is(slurp("$kind.again/$_"), slurp("$kind.4/$_"), "... with the same $_") for qw(skel.c skel.c.data skel.ops report.txt);
 }
 
-# It runs to its end without a request left, and stands for all calls.
+# Pieces run in rounds for about so many seconds.
+sub in_rounds {
+	my ($name, $seconds) = @_;
+	my $source = slurp("$name/skel.c");
+	$source =~ s/^\t\.rounds_s = .*\n//m;
+	$source =~ s/^(\t\.bsend_bytes = .*\n)/$1\t.rounds_s = $seconds,\n/m;
+	$source =~ s/^\tdo\n(\t\trun\(.*\);\n)\twhile .*\n/$1/m;
+	$source =~ s/^\t+(run\(.*\);\n)\tskel_end/\tdo\n\t\t$1\twhile (skel_again());\n\tskel_end/m;
+	spew("$name/skel.c", $source);
+	return run_command('make', '-s', '-C', $name)->{rc} == 0;
+}
+
+# It runs to its end without a request left, and stands for all calls. It may run in rounds.
 for my $kind (qw(refine farm early fetch some teams ahead posted any batch double held exact)) {
-	run_command('make', '-s', '-C', "$kind.4")->{rc} == 0 or fail("$kind: the skeleton does not compile");
+	in_rounds("$kind.4", 0.3) or fail("$kind: the skeleton does not compile");
 	my $r = run_command('timeout', patience(300), run($kind), "$kind.4/skel", '--empty-loop');
 	is($r->{rc}, 0, "$kind: the skeleton ends") or diag $r->{err};
 	like($r->{out}, qr/^left_requests 0$/m, '... and leaves no request');
@@ -87,6 +100,39 @@ for my $bad ([qr/^(\tskel_pieces\(.*\);)$/m, sub { "$1\n$1" }, qr/told twice whi
 		isnt($r->{rc}, 0, "$what: refused");
 		like($r->{err}, qr/^skeleton: rank \d+: .*$says/m, '... it says why');
 	}
+}
+
+# Pieces that are far shorter than the budget and the run are to run in rounds, and the time told is that of one round.
+{
+	my @run = ('mpirun', '--oversubscribe', '-n', 2);
+	my @program = (@run, program('irregular'), 'fetch', 60000, 0);
+	is(precedent('trace', '-q', '-o', 'rounds.ptrace', '--', @program)->{rc}, 0, 'rounds: traced');
+	is(precedent('skeleton', 'rounds.ptrace', '-o', 'rounds', '--seconds', 1)->{rc}, 0, '... a skeleton is made');
+	like(slurp('rounds/report.txt'), qr/^of them \d+ calls .* are run, \d+ times each$/m, '... of pieces in rounds');
+	like(slurp('rounds/skel.c'), qr/^\tdo\n\t\trun\(.*\);\n\twhile \(skel_again\(\)\);$/m, '... in its source');
+	my (%calls, %told);
+	for my $seconds (0, 60) {
+		in_rounds('rounds', $seconds) or fail("$seconds s of rounds: it does not compile");
+		my @skeleton = (@run, 'rounds/skel', '--empty-loop');
+		my $r = precedent('trace', '-q', '-o', "rounds.$seconds.ptrace", '--', @skeleton);
+		is($r->{rc}, 0, "$seconds s of rounds: it ends") or diag $r->{err};
+		($told{$seconds}) = $r->{out} =~ /^skel_s (\S+)$/m;
+		$calls{$seconds} = decode_json(precedent('info', '--json', "rounds.$seconds.ptrace")->{out})->{events};
+	}
+	cmp_ok($calls{60}, '>', 50 * $calls{0}, 'a hundred rounds run');
+	cmp_ok($told{60}, '<', 10 * $told{0}, '... and tell the time of one');
+}
+
+# A receive that is left would get a message of the next round: there is none.
+{
+	my $source = slurp('posted.4/skel.c');
+	my $left = 'MPI_Irecv(NULL, 0, MPI_BYTE, 0, 9999, MPI_COMM_SELF, &req[0])';
+	$source =~ s/^\twhile \(skel_again/\twhile ($left == MPI_SUCCESS && skel_again/m;
+	spew('posted.4/skel.c', $source);
+	run_command('make', '-s', '-C', 'posted.4')->{rc} == 0 or fail('a receive left: it does not compile');
+	my $r = run_command('timeout', patience(300), run('posted'), 'posted.4/skel', '--empty-loop');
+	is($r->{rc}, 0, 'a receive left: it ends') or diag $r->{err};
+	like($r->{out}, qr/^left_requests 3$/m, '... after one round');
 }
 
 done_testing;
