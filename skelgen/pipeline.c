@@ -478,8 +478,8 @@ static int understand_excerpt(struct survey *v, const struct skel_budget *budget
 	return s.over < INFINITY ? 0 : -1;
 }
 
-/* Pieces that leave most of the budget run in rounds, for no longer than the run took. Cut loops account for themselves,
- * and files are there in the second round: both run once. */
+/* Pieces that leave most of the budget run in rounds, for no longer than the run took. Cut loops account for
+ * themselves, and files are there in the second round: both run once. */
 static void rounds_plan(const struct skel_budget *budget, struct skel_stages *out)
 {
 	double all_s = fmin(budget->seconds, out->plan.full_s);

@@ -3,9 +3,9 @@
  * Pieces of a run that stand for all of it. At the end of a piece, the virtual clock is put forward: by the piece's time, times
  * its weight less one. This is the time of segments that are left out.
  *
- * Pieces that are far shorter than the budget run in rounds. In the first round caches are cold and connections are new.
- * With pieces of a millisecond the first round took 41 % longer than the other ones. So it does not count if there are
- * others.
+ * Pieces that are far shorter than the budget run in rounds. In the first round caches are cold and connections are
+ * new. With pieces of a millisecond the first round took 41 % longer than the other ones. So it does not count if there
+ * are others.
  * At the end virtual time is set to the mean of the rounds that count.
  */
 #include <math.h>

@@ -108,7 +108,7 @@ for my $bad ([qr/^(\tskel_pieces\(.*\);)$/m, sub { "$1\n$1" }, qr/told twice whi
 	my @program = (@run, program('irregular'), 'fetch', 60000, 0);
 	is(precedent('trace', '-q', '-o', 'rounds.ptrace', '--', @program)->{rc}, 0, 'rounds: traced');
 	is(precedent('skeleton', 'rounds.ptrace', '-o', 'rounds', '--seconds', 1)->{rc}, 0, '... a skeleton is made');
-	like(slurp('rounds/report.txt'), qr/^of them \d+ calls .* are run, \d+ times each$/m, '... of pieces in rounds');
+	like(slurp('rounds/report.txt'), qr/^of them \d+ calls .* are run, \d+ times each$/m, '... in rounds');
 	like(slurp('rounds/skel.c'), qr/^\tdo\n\t\trun\(.*\);\n\twhile \(skel_again\(\)\);$/m, '... in its source');
 	my (%calls, %told);
 	for my $seconds (0, 60) {
