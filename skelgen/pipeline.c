@@ -13,7 +13,6 @@
 #include "skelgen/merge/build.h"
 #include "skelgen/merge/verify.h"
 #include "skelgen/plan/gap_sampling.h"
-#include "skelgen/runtime/piece_interval.h"
 #include "skelgen/simulate/plan_matched.h"
 #include "skelgen/tree/rooms.h"
 
@@ -492,7 +491,7 @@ static void rounds_plan(const struct skel_budget *budget, struct skel_stages *ou
 			return;
 	out->lines += ROUNDS_LINES;
 	out->pieces.rounds_s = all_s;
-	out->pieces.rounds = (uint32_t)fmin(rounds, PIECES_ROUNDS_MOST);
+	out->pieces.rounds = (uint32_t)fmin(rounds, SKEL_ROUNDS_MOST);
 	out->plan.predicted_s *= out->pieces.rounds;
 }
 

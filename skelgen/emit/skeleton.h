@@ -10,11 +10,14 @@
 #include "skelgen/pieces/pieces.h"
 #include "skelgen/plan/plan.h"
 #include "skelgen/profile/compute_profile.h"
+#include "skelgen/runtime/piece_interval.h"
 #include "skelgen/simulate/mpi_sim.h"
 #include "skelgen/timing/times.h"
 #include "skelgen/tree/tree.h"
 
 #define SKEL_DATA_MAX (8 << 20) /* bytes of skel.c.data: gaps take what values of calls and arrays leave of them */
+
+#define SKEL_ROUNDS_MOST PIECES_ROUNDS_MOST /* of the pieces in a skeleton */
 
 /* What the stages before have found; borrowed. */
 struct skel_planned {
