@@ -83,7 +83,6 @@ static int is_derived(MPI_Datatype t)
 
 void skel_handles_free(void)
 {
-	skel_left_requests = skel_left_comms = 0;
 	for (int i = 0; i < state.n_req; i++)
 		if (req[i] != MPI_REQUEST_NULL) {
 			MPI_Request_free(&req[i]);

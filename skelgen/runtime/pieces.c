@@ -78,18 +78,20 @@ static void rounds_close(void)
 	skel_virtual_set(&one);
 }
 
-/* A receive that is left would get a message of the next round. */
+/* A receive that is left would get a message of the next round. Communicators that are left count in the last round. */
 int skel_pieces_again(double all_ns)
 {
 	int more, all;
 
-	if (pieces.n == 0)
+	if (pieces.n == 0 || !(all_ns > 0))
 		return 0;
 	round_end();
 	skel_handles_free();
 	more = rounds.n < PIECES_ROUNDS_MOST && skel_left_requests == 0 && !skel_windows_left() &&
 	       skel_clock_ns() - rounds.first_ns + rounds.longest_ns < all_ns;
 	PMPI_Allreduce(&more, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+	if (all)
+		skel_left_comms = 0;
 	skel_data_rewind();
 	return all;
 }

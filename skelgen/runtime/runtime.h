@@ -101,7 +101,7 @@ void skel_sleep(double ns);
 
 /* ---- handle.c ---- */
 void skel_handles_open(const struct skel_program *p);
-/* Complete and free what the program left. */
+/* Free and count what the program left. */
 void skel_handles_free(void);
 void skel_handles_close(void);
 /* Requests and communicators that the program left and that were completed or freed at the end. */
