@@ -23,9 +23,10 @@ struct clock_skew {
 };
 extern struct clock_skew clock_skew;
 
+/* 0 if the clock does not exist: that of a thread ends with the thread. */
 static inline uint64_t clock_true_ns(clockid_t id)
 {
-	struct timespec t;
+	struct timespec t = {0};
 
 	clock_gettime(id, &t);
 	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
