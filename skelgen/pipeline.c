@@ -25,7 +25,6 @@
 #define LEFT_OUT  0.1   /* of the run's time, for which pieces of other kinds stand: much. With 18 to 29 % RELION was
 			 * told up to 74 % too long, and within 7 % by the whole run with short parts */
 #define CALLS_OVER 2    /* times the most calls that an excerpt may have: it must have the run's first and last segment */
-#define OVER      1.2   /* times the budget that a skeleton may run */
 #define TRIES     8     /* for an excerpt within the limits */
 #define LEAP      1.5   /* least calls beyond the limits over the best's within: then still more calls may fit again */
 #define WORK_MOST (1u << 20) /* calls read and contracted for all excerpts: up to 8 s */
@@ -207,7 +206,7 @@ static int plan_again(const struct skel_budget *budget, struct skel_stages *out,
 
 static bool exceeds(const struct skel_stages *s, const struct skel_budget *budget)
 {
-	return budget->seconds > 0 && s->plan.predicted_s > OVER * budget->seconds;
+	return budget->seconds > 0 && s->plan.predicted_s > SKEL_WITHIN * budget->seconds;
 }
 
 /* Whole iterations may add up to more than was asked: then less is asked, once. */
@@ -273,7 +272,7 @@ static double size_of(const struct skel_stages *s)
 /* How far a skeleton is beyond the limits; up to 1: within them. */
 static double beyond(const struct skel_stages *s, double seconds)
 {
-	return fmax(size_of(s), s->plan.predicted_s / (OVER * seconds));
+	return fmax(size_of(s), s->plan.predicted_s / (SKEL_WITHIN * seconds));
 }
 
 /* What an excerpt may have. */
@@ -290,7 +289,7 @@ static void resize(const struct skel_stages *s, double seconds, uint64_t events,
 
 	if (more < AIM || more > 1)
 		next->events = (uint64_t)(more * (double)(more > 1 ? events : s->pieces.events));
-	if (s->plan.predicted_s > OVER * seconds)
+	if (s->plan.predicted_s > SKEL_WITHIN * seconds)
 		next->seconds *= seconds / s->plan.predicted_s;
 }
 

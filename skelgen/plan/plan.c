@@ -12,7 +12,6 @@
 
 #define BISECTIONS 50
 #define FAR_AWAY   1.5   /* from the budget: then fewer iterations will do */
-#define WITHIN     1.2   /* of the budget a skeleton is planned for, where gaps can be shortened */
 #define NEGLIGIBLE 0.005 /* of the budget: a loop whose iterations take less is left whole */
 #define ROOM       1.1   /* times the least time possible: budget if the given one cannot be met and unevenness() > UNEVEN */
 #define UNEVEN     1.5
@@ -259,7 +258,7 @@ static double plan_within(struct planner *p)
 	p->plan->gap_least_ns = GAP_LONG_NS;
 	if (left > FAR_AWAY * p->budget_ns)
 		left -= share_gaps(p, whole);
-	while (left > WITHIN * p->budget_ns && p->plan->gap_least_ns > p->short_ns) {
+	while (left > SKEL_WITHIN * p->budget_ns && p->plan->gap_least_ns > p->short_ns) {
 		p->plan->gap_least_ns = fmax(p->plan->gap_least_ns / 2, p->short_ns);
 		left = whole - share_gaps(p, whole);
 	}
@@ -374,7 +373,7 @@ static double plan_sure(struct planner *p, uint32_t least, double left)
 		worse |= is_unsure(p, &series->loop[i]);
 	if (skel_plan_shares_gaps(p->plan))
 		worse |= gap_share_most_lost(p->tree, p->times) > UNSURE;
-	if (!worse && left <= WITHIN * p->budget_ns)
+	if (!worse && left <= SKEL_WITHIN * p->budget_ns)
 		return left;
 	for (uint32_t i = 0; i < series->n; i++)
 		p->plan->cut[series->loop[i].node].whole = false;

@@ -23,6 +23,7 @@
 #define SKEL_PRECISION         0.005 /* half-width of the 95 % interval, relative */
 #define SKEL_MIN_ITERATIONS    20
 #define SKEL_FEWEST_ITERATIONS 5 /* if 20 iterations are far above the budget */
+#define SKEL_WITHIN            1.1 /* times the budget may be planned: runs differ, and may take 1.2 times the budget */
 
 struct skel_budget {
 	double seconds;          /* run time aimed at; 0: no bound by time */

@@ -67,7 +67,7 @@ for my $times (1, 16) {
 	my ($planned) = slurp("long.$times/report.txt") =~ /planned run time ([\d.]+) s/;
 	my ($run) = slurp("long.$times/report.txt") =~ /^of them (\d+) calls in \d+ pieces/m;
 	cmp_ok($run, '<=', 1 << 19, '... of few calls');
-	cmp_ok($planned, '<=', 1.2 * 0.5, '... short');
+	cmp_ok($planned, '<=', 1.1 * 0.5, '... short');
 }
 
 done_testing;

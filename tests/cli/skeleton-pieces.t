@@ -48,7 +48,7 @@ for my $case (['steps', 400], ['solver', 100], ['panels', 3000], ['refine', 6000
 			my $rounds = $report =~ /^of them .*, (\d+) times each$/m ? $1 : 1;
 			cmp_ok(lines_of("$kind.$times/skel.c"), '<=', $LINES, '... small');
 			cmp_ok(-s "$kind.$times/skel.c.data", '<=', $BYTES, '... with little data');
-			cmp_ok($planned, '<=', 1.2 * $seconds, '... short');
+			cmp_ok($planned, '<=', 1.1 * $seconds, '... short');
 			$used = max($planned / $rounds / $seconds, lines_of("$kind.$times/skel.c") / $LINES);
 			# Of refine, whose pieces are long, there is sometimes one.
 			$judged = $report =~ /^of them/m && $times == 4 && $kind ne 'refine';

@@ -64,7 +64,7 @@ sub check_application {
 	cmp_ok(slurp('skel/skel.c') =~ tr/\n//, '<=', $lines_most, '... of few lines');
 	cmp_ok(-s 'skel/skel.c.data' // 0, '<=', $data_most, '... and little data');
 	my ($planned) = slurp('skel/report.txt') =~ /planned run time ([\d.]+) s/;
-	cmp_ok($planned // 'inf', '<=', 1.2 * $seconds, '... that is short');
+	cmp_ok($planned // 'inf', '<=', 1.1 * $seconds, '... that is short');
 	run_command('rm', '-rf', 'app.ptrace', 'skel');
 	return;
 }

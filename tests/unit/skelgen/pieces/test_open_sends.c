@@ -237,7 +237,7 @@ static void check(struct syn *(*program)(uint64_t seed), uint64_t seed)
 	if (skel_understand_pieces(t, &budget, &stages, &err) != 0)
 		fail_msg("seed %u: %s", (unsigned)seed, err.text);
 	assert_in_range(stages.pieces.n, 20, 60); /* the budget is 40 pieces */
-	assert_true(stages.plan.predicted_s <= 1.2 * budget.seconds);
+	assert_true(stages.plan.predicted_s <= SKEL_WITHIN * budget.seconds);
 	assert_int_equal(trace_messages(stages.excerpt, ignore, NULL, &report, &err), 0);
 	assert_int_equal(report.unmatched_sends + report.unmatched_receives + report.incomplete, 0);
 	assert_int_equal(stages.match.unreceived + stages.match.oddities, 0);

@@ -521,7 +521,7 @@ static void check_farm(double share)
 	if (skel_understand(t, &budget, &stages, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_non_null(stages.excerpt);
-	if (stages.plan.predicted_s > 1.2 * budget.seconds)
+	if (stages.plan.predicted_s > SKEL_WITHIN * budget.seconds)
 		fail_msg("%g s are planned, %g s were asked for", stages.plan.predicted_s, budget.seconds);
 	assert_in_range(stages.lines, 1, SKEL_LINES_MAX);
 	assert_int_equal(stages.match.unreceived + stages.match.oddities, 0);

@@ -134,7 +134,7 @@ static void test_skeleton_uses_its_budget(void **arg)
 	if (skel_understand_pieces(t, &budget, &stages, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_true(stages.plan.predicted_s > 0.8 * budget.seconds);
-	assert_true(stages.plan.predicted_s < 1.2 * budget.seconds);
+	assert_true(stages.plan.predicted_s < SKEL_WITHIN * budget.seconds);
 	skel_stages_free(&stages);
 	trace_close(t);
 	syn_destroy(s);

@@ -251,7 +251,7 @@ static void farm_check(int64_t count, int64_t room)
 	if (skel_understand_pieces(t, &budget, &stages, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_non_null(stages.excerpt);
-	if (stages.plan.predicted_s > 1.2 * budget.seconds)
+	if (stages.plan.predicted_s > SKEL_WITHIN * budget.seconds)
 		fail_msg("%g s are planned, %g s were asked for", stages.plan.predicted_s, budget.seconds);
 	assert_int_equal(stages.match.unreceived + stages.match.oddities, 0);
 	skel_stages_free(&stages);

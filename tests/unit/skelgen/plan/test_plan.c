@@ -333,7 +333,7 @@ static void test_share_of_long_gaps(void **arg)
 	tear_down(&f);
 	/* As many iterations as a loop must make, with longer gaps than the budget has time for. */
 	set_up(&f, long_gaps(32, 3000000000), (struct skel_budget){.seconds = 0.5});
-	assert_true(f.plan.gap_least_ns < GAP_LONG_NS && f.plan.predicted_s < 1.2 * 0.5);
+	assert_true(f.plan.gap_least_ns < GAP_LONG_NS && f.plan.predicted_s < SKEL_WITHIN * 0.5);
 	tear_down(&f);
 	/* Loops are cut first, and what their iterations leave too much the gaps give. */
 	set_up(&f, long_gaps(1000, 1000000000), (struct skel_budget){.seconds = 7});

@@ -50,5 +50,6 @@ int main(void)
 		cmocka_unit_test(test_clock_of_ended_thread),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
