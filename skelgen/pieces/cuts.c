@@ -24,6 +24,7 @@
 #define CALL_PAIRS  2          /* that a call is part of, about */
 #define REACH_MOST  65536
 #define STATES_MOST 65536      /* that are counted: of a rank with more, none is usual */
+#define FILL_LEAST  8         /* cuts of a stretch: the segments before and behind them must run */
 #define FAR         INT32_MAX  /* a place that no cut is moved to */
 
 /* Two calls that belong together, relative to the cut's first places. */
@@ -577,7 +578,9 @@ static void proof_apply(const struct proof *p, bool *drop)
 	usual = usual_open(p, drop);
 	for (uint32_t k = 0; k < p->f->cuts->n; k++)
 		drop[k] |= p->open[k] != usual;
-	p->f->cuts->open = usual != 0 || p->f->under_way.any;
+	for (uint32_t k = 0; k < p->f->cuts->n; k++)
+		p->f->cuts->state[k] = usual;
+	p->f->cuts->under_way = p->f->under_way.any;
 	p->f->cuts->longer = p->f->under_way.longer;
 }
 
@@ -627,7 +630,7 @@ static int find(struct finder *f, const struct call_roles *roles, const uint64_t
 	int rv = -1;
 
 	if (moved == NULL || drop == NULL || f->near == NULL || f->open == NULL || f->cuts->at == NULL ||
-	    f->cuts->moment_ns == NULL)
+	    f->cuts->moment_ns == NULL || f->cuts->state == NULL)
 		err_set(err, "no memory to cut the run at %u places", n);
 	else if (places_find(f, roles, moment_ns, n, err) == 0 &&
 		 (!roles->under_way || under_way_find(f->t, f->cuts, &f->under_way, err) == 0) && near_collect(f, roles, err) == 0)
@@ -669,7 +672,8 @@ int cuts_find(const struct trace *t, const struct call_roles *roles, const uint6
 	int rv;
 
 	*out = (struct cuts){.n = n, .n_ranks = n_ranks, .at = calloc((size_t)n * n_ranks + 1, sizeof *out->at),
-			      .moment_ns = calloc(n + 1u, sizeof *out->moment_ns)};
+			      .moment_ns = calloc(n + 1u, sizeof *out->moment_ns),
+			      .state = calloc(n + 1u, sizeof *out->state)};
 	if (out->moment_ns != NULL)
 		memcpy(out->moment_ns, moment_ns, n * sizeof *moment_ns);
 	f.reach = PAIRS_MOST / CALL_PAIRS / ((uint64_t)n * n_ranks + 1);
@@ -690,9 +694,76 @@ int cuts_find(const struct trace *t, const struct call_roles *roles, const uint6
 	return rv;
 }
 
+/* ---- several states ---- */
+
+/* Is cut `a` in front of cut `b`, or at the same place, on every rank? */
+static bool in_order(const uint64_t *a, const uint64_t *b, uint32_t n_ranks)
+{
+	for (uint32_t r = 0; r < n_ranks; r++)
+		if (a[r] > b[r])
+			return false;
+	return true;
+}
+
+static void cut_copy(struct cuts *to, const struct cuts *from, uint32_t k)
+{
+	memcpy(to->at + (size_t)to->n * to->n_ranks, from->at + (size_t)k * to->n_ranks, to->n_ranks * sizeof *to->at);
+	to->moment_ns[to->n] = from->moment_ns[k];
+	to->state[to->n++] = from->state[k];
+}
+
+/* Cuts of `others` between the last cut of `to` and the place `end`, NULL: the end of the run. */
+static void stretch_fill(struct cuts *to, const struct cuts *others, const uint64_t *end)
+{
+	const size_t n = to->n_ranks;
+
+	for (uint32_t k = 0; k < others->n; k++) {
+		const uint64_t *at = others->at + k * n, *last = to->n > 0 ? to->at + (to->n - 1) * n : NULL;
+
+		if (last != NULL && (!in_order(last, at, to->n_ranks) || memcmp(last, at, n * sizeof *at) == 0))
+			continue;
+		if (end == NULL || (in_order(at, end, to->n_ranks) && memcmp(at, end, n * sizeof *at) != 0))
+			cut_copy(to, others, k);
+	}
+}
+
+int cuts_fill(struct cuts *c, const struct cuts *others, double long_ns, double end_ns, struct errbuf *err)
+{
+	const size_t most = (size_t)c->n + others->n + 1;
+	struct cuts all = {.n_ranks = c->n_ranks, .at = calloc(most * c->n_ranks, sizeof *all.at), .longer = c->longer,
+			   .moment_ns = calloc(most, sizeof *all.moment_ns), .state = calloc(most, sizeof *all.state)};
+
+	if (all.at == NULL || all.moment_ns == NULL || all.state == NULL) {
+		cuts_free(&all);
+		return err_set(err, "no memory to cut the run at %zu places", most);
+	}
+	for (uint32_t k = 0; k <= c->n; k++) {
+		const uint32_t before = all.n;
+		double from = k > 0 ? (double)c->moment_ns[k - 1] : 0, to = k < c->n ? (double)c->moment_ns[k] : end_ns;
+
+		if (to - from > long_ns)
+			stretch_fill(&all, others, k < c->n ? c->at + (size_t)k * c->n_ranks : NULL);
+		if (all.n < before + FILL_LEAST)
+			all.n = before;
+		if (k < c->n)
+			cut_copy(&all, c, k);
+	}
+	cuts_free(c);
+	*c = all;
+	return 0;
+}
+
+bool cuts_must_run(const struct cuts *c, uint32_t segment)
+{
+	uint64_t before = segment > 0 ? c->state[segment - 1] : 0, behind = segment < c->n ? c->state[segment] : 0;
+
+	return before != behind || (c->under_way && (segment == 0 || segment == c->n));
+}
+
 void cuts_free(struct cuts *c)
 {
 	free(c->at);
 	free(c->moment_ns);
+	free(c->state);
 	*c = (struct cuts){0};
 }

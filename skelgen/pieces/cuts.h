@@ -14,6 +14,7 @@
 #ifndef PRECEDENT_SKELGEN_PIECES_CUTS_H
 #define PRECEDENT_SKELGEN_PIECES_CUTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/errbuf.h"
@@ -24,7 +25,8 @@ struct cuts {
 	uint32_t n, n_ranks;
 	uint64_t *at; /* [cut * n_ranks + rank]: the rank's first call behind the cut; does not fall with the cut */
 	uint64_t *moment_ns; /* by cut: the moment that it began as; rising */
-	bool open;    /* requests, messages, or epochs of windows or of split file accesses, are open at the cuts */
+	uint64_t *state;     /* by cut: of open requests and epochs (of windows, split file accesses); 0: none */
+	bool under_way; /* messages are under way at all cuts */
 	bool longer;  /* behind a cut, a receive may get a longer message than in the run */
 };
 
@@ -33,6 +35,13 @@ struct cuts {
  * Returns 0, or -1 with the reason. */
 int cuts_find(const struct trace *t, const struct call_roles *roles, const uint64_t *moment_ns, uint32_t n, struct cuts *out,
 	      struct errbuf *err);
+/* Puts cuts that another call found into stretches of more than long_ns without a cut. A run may have requests open
+ * in one part and none in another. end_ns: of the run. No messages may be under way at the cuts. Returns 0, or -1
+ * without memory. */
+int cuts_fill(struct cuts *c, const struct cuts *others, double long_ns, double end_ns, struct errbuf *err);
+/* Must the segment run? It opens or closes requests or epochs that are open at a cut, or has the first or the last
+ * messages under way. */
+bool cuts_must_run(const struct cuts *c, uint32_t segment);
 void cuts_free(struct cuts *c);
 /* Moments at which a run of `n_ranks`, 1 or more, can be cut. A cut of many ranks takes much memory. */
 uint32_t cuts_most(uint32_t n_ranks);

@@ -18,6 +18,8 @@
 #define CALLS_MOST    (1u << 19) /* of an excerpt: a tree of them takes up to 4 s and 150 MB */
 #define PIECES_WANTED 40   /* enough for an interval from the differences of 8 kinds' pieces */
 #define FEW           4    /* times fewer cuts than moments: requests may be open all the time */
+#define LONG          8    /* pieces: a longer stretch without a cut may be the only one of its kind */
+#define UNCUT         0.1  /* of the run: more is too much for pieces of other parts to stand for */
 #define MOMENTS_MOST  (SEGMENTS_MOST - 1) /* at which the run is cut */
 #define REST          2    /* pieces: longer segments are what is between windows */
 #define WINDOWS       500  /* of pieces in a run that is too long to cut all of it into pieces */
@@ -145,41 +147,84 @@ static void leave(struct survey *s, int what)
 	}
 }
 
-/* Find cuts with leave_open[what], and keep the larger set of cuts. best: index of the kept set, as the roles tell. */
-static int cut_leaving(struct survey *s, const uint64_t *moment, uint32_t n, int what, int *best, struct errbuf *err)
+/* A longer stretch without a cut is filled up, ns. Windows have rests between them: none is. */
+static double long_stretch(const struct survey *s)
 {
-	struct cuts open;
+	return s->rest_ns < INFINITY ? INFINITY : LONG * s->piece_ns;
+}
+
+/* The part of the run that is in long stretches without a cut. */
+static double uncut(const struct survey *s, double end_ns)
+{
+	double sum = 0;
+
+	for (uint32_t k = 0; k <= s->cuts.n; k++) {
+		double from = k > 0 ? (double)s->cuts.moment_ns[k - 1] : 0;
+		double to = k < s->cuts.n ? (double)s->cuts.moment_ns[k] : end_ns;
+
+		sum += to - from > long_stretch(s) ? to - from : 0;
+	}
+	return sum / end_ns;
+}
+
+/* Where to cut the run. */
+struct cut_plan {
+	const uint64_t *moment;
+	uint32_t n;
+	double end_ns; /* of the run */
+};
+
+/* Keeps the larger set of cuts, filled up from the other one. Returns 1 if a cut of `found` is kept, 0 if none is, or
+ * -1 without memory. */
+static int keep_cuts(struct survey *s, struct cuts *found, double end_ns, struct errbuf *err)
+{
+	const bool larger = found->n > s->cuts.n;
+	struct cuts kept = larger ? *found : s->cuts, other = larger ? s->cuts : *found;
+	const uint32_t n = kept.n;
+	int rv = 0;
+
+	if (!found->under_way && long_stretch(s) < INFINITY)
+		rv = cuts_fill(&kept, &other, long_stretch(s), end_ns, err);
+	cuts_free(&other);
+	s->cuts = kept;
+	return rv == 0 ? larger || kept.n > n : -1;
+}
+
+/* Find cuts with leave_open[what]. best: index of the kept cuts in leave_open, as the roles tell. */
+static int cut_leaving(struct survey *s, const struct cut_plan *p, int what, int *best, struct errbuf *err)
+{
+	struct cuts found;
+	int kept;
 
 	leave(s, what);
-	if (cuts_find(s->trace, s->roles, moment, n, &open, err) != 0)
+	if (cuts_find(s->trace, s->roles, p->moment, p->n, &found, err) != 0)
 		return -1;
-	if (open.n > s->cuts.n) {
-		cuts_free(&s->cuts);
-		s->cuts = open;
+	kept = keep_cuts(s, &found, p->end_ns, err);
+	if (kept > 0)
 		*best = what;
-	} else {
-		cuts_free(&open);
+	else
 		leave(s, *best);
-	}
-	return 0;
+	return kept < 0 ? -1 : 0;
 }
 
 static int cut(struct survey *s, double seconds, struct errbuf *err)
 {
 	uint64_t *moment = calloc(MOMENTS_MOST + 1, sizeof *moment);
-	double begin, end;
-	uint32_t n;
+	struct cut_plan p = {.moment = moment};
+	double begin;
+	bool few;
 	int rv = -1, best = 0;
 
 	if (moment == NULL)
 		err_set(err, "no memory to cut the run");
-	else if (roles_build(s, err) == 0 && time_run(s->trace, &begin, &end, err) == 0) {
-		s->piece_ns = piece_length(s, seconds, end - begin);
-		n = end > begin ? moments_lay(begin, end, s, moment) : 0;
-		rv = cut_leaving(s, moment, n, 0, &best, err);
-		if (s->cuts.n < PIECES_WANTED)
-			for (int i = 1; i < (int)(sizeof leave_open / sizeof *leave_open) && rv == 0 && s->cuts.n < n / FEW; i++)
-				rv = cut_leaving(s, moment, n, i, &best, err);
+	else if (roles_build(s, err) == 0 && time_run(s->trace, &begin, &p.end_ns, err) == 0) {
+		s->piece_ns = piece_length(s, seconds, p.end_ns - begin);
+		p.n = p.end_ns > begin ? moments_lay(begin, p.end_ns, s, moment) : 0;
+		rv = cut_leaving(s, &p, 0, &best, err);
+		few = s->cuts.n < PIECES_WANTED;
+		for (int i = 1; i < (int)(sizeof leave_open / sizeof *leave_open) && rv == 0; i++)
+			if ((few && s->cuts.n < p.n / FEW) || uncut(s, p.end_ns) > UNCUT)
+				rv = cut_leaving(s, &p, i, &best, err);
 	}
 	free(moment);
 	return rv;
@@ -345,10 +390,11 @@ int pieces_choose(struct survey *s, double seconds, uint64_t events, struct piec
 	}
 	/* Ranks that share a processor take longer than each for itself. */
 	n = segments_choose(&s->segments, seconds / fmax(1, place.crowd), events, chosen);
-	if (s->cuts.open) { /* what is open at every cut is opened and closed by these */
-		n += !chosen[0] + !chosen[s->segments.n - 1];
-		chosen[0] = chosen[s->segments.n - 1] = true;
-	}
+	for (uint32_t i = 0; i < s->segments.n; i++)
+		if (cuts_must_run(&s->cuts, i)) {
+			n += !chosen[i];
+			chosen[i] = true;
+		}
 	if (n == 0)
 		rv = err_set(err, "no piece of the run has all its times");
 	else if (describe(s, chosen, n, out) != 0)

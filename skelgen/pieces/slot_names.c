@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "skelgen/pieces/open_requests.h"
 
 /* A walk over the rank that lists the open requests at cuts. */
@@ -23,15 +24,12 @@ static void list_before(void *arg, uint64_t event, uint64_t open, const struct o
 
 	(void)open;
 	for (; !l->failed && l->next < c->n && c->at[(size_t)l->next * c->n_ranks + l->rank] <= event; l->next++) {
-		uint32_t n = open_requests_list(requests, NULL);
+		uint32_t first = s->first[l->next], n = open_requests_list(requests, NULL);
 
-		if (s->open == NULL) {
-			s->n_open = n;
-			s->open = calloc((size_t)c->n * n + 1, sizeof *s->open);
-		}
-		l->failed = s->open == NULL || n != s->n_open;
+		l->failed = ARRAY_ROOM(s->open, s->cap, first + n) != 0;
 		if (!l->failed)
-			open_requests_list(requests, s->open + (size_t)l->next * n);
+			open_requests_list(requests, s->open + first);
+		s->first[l->next + 1] = first + n;
 	}
 }
 
@@ -48,7 +46,9 @@ int slot_names_begin(struct slot_names *s, const struct trace_rank *k, const str
 	s->name = calloc(s->n_slot, sizeof *s->name);
 	s->before = calloc(s->n_slot, sizeof *s->before);
 	s->taken = calloc(s->n_slot, sizeof *s->taken);
-	if (s->name == NULL || s->before == NULL || s->taken == NULL || rank_walk(k, roles, &w, err) != 0 || l.failed) {
+	s->first = calloc(cuts->n + 1u, sizeof *s->first);
+	if (s->first == NULL || s->name == NULL || s->before == NULL || s->taken == NULL ||
+	    rank_walk(k, roles, &w, err) != 0 || l.failed) {
 		slot_names_free(s);
 		return err_set(err, "no memory for the requests of rank %u", rank);
 	}
@@ -59,16 +59,19 @@ int slot_names_begin(struct slot_names *s, const struct trace_rank *k, const str
 
 void slot_names_pass(struct slot_names *s, uint32_t from, uint32_t to)
 {
-	const uint32_t *left = s->open + (size_t)from * s->n_open, *found = s->open + (size_t)(to - 1) * s->n_open;
-	uint32_t *names = s->before, next = 0;
+	uint32_t *names = s->before, next = 0, n_open;
+	const uint32_t *left, *found;
 
-	if (s->n_open == 0 || from + 1 == to)
+	if (s->first == NULL || from + 1 == to)
 		return;
+	left = s->open + s->first[from];
+	found = s->open + s->first[to - 1];
+	n_open = s->first[to] - s->first[to - 1];
 	s->before = s->name;
 	s->name = names;
 	memset(s->taken, 0, s->n_slot * sizeof *s->taken);
 	memset(names, 0xff, s->n_slot * sizeof *names);
-	for (uint32_t i = 0; i < s->n_open; i++) {
+	for (uint32_t i = 0; i < n_open; i++) {
 		names[found[i]] = s->before[left[i]];
 		s->taken[names[found[i]]] = true;
 	}
@@ -112,6 +115,7 @@ bool slot_names_put(const struct slot_names *s, const struct trace_defs *d, uint
 
 void slot_names_free(struct slot_names *s)
 {
+	free(s->first);
 	free(s->open);
 	free(s->name);
 	free(s->before);

@@ -13,8 +13,9 @@
 #include "trace/read/reader.h"
 
 struct slot_names {
-	uint32_t n_slot, n_open; /* of the rank; open requests at each cut */
-	uint32_t *open;          /* [cut * n_open + i]: slots of the open requests, alike in order at all cuts */
+	uint32_t n_slot, cap;    /* of the rank */
+	uint32_t *first;         /* by cut: index of its first open request in `open` */
+	uint32_t *open;          /* slots of the open requests; in the same order at cuts of one state */
 	uint32_t *name, *before; /* by slot: of the piece at hand, and of the piece before */
 	bool *taken;             /* by name */
 	bool same;               /* each slot is its own name */

@@ -82,6 +82,19 @@ static struct syn *under_way(uint64_t seed)
 	return s;
 }
 
+static void closed_step(struct syn *s, uint64_t *seed)
+{
+	uint32_t shift = 1 + (uint32_t)(syn_random(seed) % (RANKS - 1));
+
+	barriers(s, seed);
+	for (uint32_t r = 0; r < RANKS; r++)
+		syn_call(s, r, "MPI_Isend", 11, SYN(.dst = (r + shift) % RANKS, .count = 1, .req = 0));
+	for (uint32_t r = 0; r < RANKS; r++)
+		receive(s, r, shift, 1);
+	for (uint32_t r = 0; r < RANKS; r++)
+		wait_for(s, r, 0);
+}
+
 /* Of the open sends, any one is completed, and its slot is the next send's. */
 static void any_order_step(struct syn *s, uint32_t t, uint64_t *seed)
 {
@@ -139,6 +152,25 @@ static struct syn *partly_cut(uint64_t seed)
 	for (uint32_t r = 0; r < RANKS; r++)
 		wait_for(s, r, receive);
 	any_order_end(s);
+	return s;
+}
+
+/* Steps that leave nothing open, steps with open sends, and again such steps. */
+static struct syn *in_parts(uint64_t seed)
+{
+	struct syn *s = syn_create(RANKS);
+
+	syn_begin(s);
+	for (uint32_t t = 0; t < STEPS; t++)
+		closed_step(s, &seed);
+	for (uint32_t t = 0; t < STEPS; t++)
+		any_order_step(s, t, &seed);
+	for (uint32_t r = 0; r < RANKS; r++)
+		for (int64_t slot = 0; slot < OPEN; slot++)
+			wait_for(s, r, slot);
+	for (uint32_t t = 0; t < STEPS / 4; t++)
+		closed_step(s, &seed);
+	syn_end(s);
 	return s;
 }
 
@@ -237,6 +269,7 @@ static void check(struct syn *(*program)(uint64_t seed), uint64_t seed)
 	if (skel_understand_pieces(t, &budget, &stages, &err) != 0)
 		fail_msg("seed %u: %s", (unsigned)seed, err.text);
 	assert_in_range(stages.pieces.n, 20, 60); /* the budget is 40 pieces */
+	assert_true(stages.pieces.left_share < 0.1);
 	assert_true(stages.plan.predicted_s <= SKEL_WITHIN * budget.seconds);
 	assert_int_equal(trace_messages(stages.excerpt, ignore, NULL, &report, &err), 0);
 	assert_int_equal(report.unmatched_sends + report.unmatched_receives + report.incomplete, 0);
@@ -261,6 +294,14 @@ static void test_any_order(void **arg)
 	(void)arg;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++)
 		check(any_order, seed);
+}
+
+/* What is open at the cuts differs from part to part. */
+static void test_in_parts(void **arg)
+{
+	(void)arg;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++)
+		check(in_parts, seed);
 }
 
 /* Here more cuts are found where no messages are under way. The excerpt is written for these cuts. */
@@ -339,6 +380,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_buffers),
 		cmocka_unit_test(test_any_order),
+		cmocka_unit_test(test_in_parts),
 		cmocka_unit_test(test_partly_cut),
 		cmocka_unit_test(test_loops_are_closed),
 		cmocka_unit_test(test_under_way),
