@@ -23,7 +23,7 @@ struct clock_skew {
 };
 extern struct clock_skew clock_skew;
 
-/* 0 if the clock does not exist: that of a thread ends with the thread. */
+/* 0 if the clock does not exist: the clock of a thread ends with the thread. */
 static inline uint64_t clock_true_ns(clockid_t id)
 {
 	struct timespec t = {0};

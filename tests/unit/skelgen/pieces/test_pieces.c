@@ -325,7 +325,7 @@ static struct syn *posted(uint32_t n_ranks, uint32_t set_up, uint32_t tasks, uin
 	for (int64_t slot = 0; slot < 3; slot++)
 		syn_call(s, 0, "MPI_Irecv", 10, SYN(.src = TRACE_ANY_SOURCE, .count = 2, .req = slot));
 	for (uint32_t r = 0; set_up > 0 && r < n_ranks; r++)
-		syn_call(s, r, "MPI_Wait", 9, SYN(.reqs = (int64_t[]){3}, .n_reqs = 1, .gap_ns = r ? 100 : 21 * set_up));
+		syn_call(s, r, "MPI_Wait", 9, SYN(.reqs = (int64_t[]){3}, .n_reqs = 1, .gap_ns = r ? 9 : 21 * set_up));
 	for (uint32_t k = 0; k < tasks; k++) {
 		uint32_t w = 1 + (uint32_t)(syn_random(&seed) % (n_ranks - 1));
 		int64_t from = w, tag = 0, slot = k % 3;
