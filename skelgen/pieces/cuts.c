@@ -24,7 +24,7 @@
 #define CALL_PAIRS  2          /* that a call is part of, about */
 #define REACH_MOST  65536
 #define STATES_MOST 65536      /* that are counted: of a rank with more, none is usual */
-#define FILL_LEAST  8         /* cuts of a stretch: the segments before and behind them must run */
+#define FILL_LEAST  8          /* cuts of a stretch: the segments before and behind them must run */
 #define FAR         INT32_MAX  /* a place that no cut is moved to */
 
 /* Two calls that belong together, relative to the cut's first places. */
@@ -451,20 +451,31 @@ static void cut_move(struct finder *f, uint32_t cut, int32_t *moved)
 		f->cuts->at[(size_t)cut * f->cuts->n_ranks + r] += (uint64_t)moved[r];
 }
 
-/* Keep the cuts that are in order: each behind the one before on every rank, and in front of the last call. */
+/* Is no rank's place in front of the one of the cut before, and one rank's behind it? before: NULL is legal. */
+static bool follows(const uint64_t *at, const uint64_t *before, uint32_t n_ranks)
+{
+	bool more = before == NULL;
+
+	for (uint32_t r = 0; before != NULL && r < n_ranks; r++) {
+		if (at[r] < before[r])
+			return false;
+		more |= at[r] > before[r];
+	}
+	return more;
+}
+
+/* Keep the cuts that are in order: each behind the one before, and in front of the last call. */
 static void cuts_sort_out(struct finder *f, const bool *drop)
 {
 	uint32_t n = f->cuts->n_ranks, kept = 0;
 
 	for (uint32_t k = 0; k < f->cuts->n; k++) {
 		const uint64_t *at = f->cuts->at + (size_t)k * n, *before = kept > 0 ? f->cuts->at + (size_t)(kept - 1) * n : NULL;
-		bool ok = !drop[k], more = kept == 0;
+		bool ok = !drop[k] && follows(at, before, n);
 
-		for (uint32_t r = 0; ok && r < n; r++) {
-			ok = at[r] > 0 && at[r] < trace_get_rank(f->t, r)->events.length && (kept == 0 || at[r] >= before[r]);
-			more |= kept > 0 && at[r] > before[r];
-		}
-		if (!ok || !more)
+		for (uint32_t r = 0; ok && r < n; r++)
+			ok = at[r] > 0 && at[r] < trace_get_rank(f->t, r)->events.length;
+		if (!ok)
 			continue;
 		f->cuts->moment_ns[kept] = f->cuts->moment_ns[k];
 		memmove(f->cuts->at + (size_t)kept++ * n, at, n * sizeof *at);
@@ -696,19 +707,13 @@ int cuts_find(const struct trace *t, const struct call_roles *roles, const uint6
 
 /* ---- several states ---- */
 
-/* Is cut `a` in front of cut `b`, or at the same place, on every rank? */
-static bool in_order(const uint64_t *a, const uint64_t *b, uint32_t n_ranks)
-{
-	for (uint32_t r = 0; r < n_ranks; r++)
-		if (a[r] > b[r])
-			return false;
-	return true;
-}
-
+/* A cut may have been moved over the moments of others: the moments do not fall here. */
 static void cut_copy(struct cuts *to, const struct cuts *from, uint32_t k)
 {
+	const uint64_t last_ns = to->n > 0 ? to->moment_ns[to->n - 1] : 0;
+
 	memcpy(to->at + (size_t)to->n * to->n_ranks, from->at + (size_t)k * to->n_ranks, to->n_ranks * sizeof *to->at);
-	to->moment_ns[to->n] = from->moment_ns[k];
+	to->moment_ns[to->n] = from->moment_ns[k] > last_ns ? from->moment_ns[k] : last_ns;
 	to->state[to->n++] = from->state[k];
 }
 
@@ -720,9 +725,7 @@ static void stretch_fill(struct cuts *to, const struct cuts *others, const uint6
 	for (uint32_t k = 0; k < others->n; k++) {
 		const uint64_t *at = others->at + k * n, *last = to->n > 0 ? to->at + (to->n - 1) * n : NULL;
 
-		if (last != NULL && (!in_order(last, at, to->n_ranks) || memcmp(last, at, n * sizeof *at) == 0))
-			continue;
-		if (end == NULL || (in_order(at, end, to->n_ranks) && memcmp(at, end, n * sizeof *at) != 0))
+		if (follows(at, last, to->n_ranks) && (end == NULL || follows(end, at, to->n_ranks)))
 			cut_copy(to, others, k);
 	}
 }

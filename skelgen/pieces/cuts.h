@@ -24,7 +24,7 @@
 struct cuts {
 	uint32_t n, n_ranks;
 	uint64_t *at; /* [cut * n_ranks + rank]: the rank's first call behind the cut; does not fall with the cut */
-	uint64_t *moment_ns; /* by cut: the moment that it began as; rising */
+	uint64_t *moment_ns; /* by cut: the moment that it began as; does not fall */
 	uint64_t *state;     /* by cut: of open requests and epochs (of windows, split file accesses); 0: none */
 	bool under_way; /* messages are under way at all cuts */
 	bool longer;  /* behind a cut, a receive may get a longer message than in the run */

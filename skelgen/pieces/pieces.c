@@ -20,6 +20,7 @@
 #define FEW           4    /* times fewer cuts than moments: requests may be open all the time */
 #define LONG          8    /* pieces: a longer stretch without a cut may be the only one of its kind */
 #define UNCUT         0.1  /* of the run: more is too much for pieces of other parts to stand for */
+#define QUIET         0.1  /* of the run's usual calls: a stretch with fewer is computation */
 #define MOMENTS_MOST  (SEGMENTS_MOST - 1) /* at which the run is cut */
 #define REST          2    /* pieces: longer segments are what is between windows */
 #define WINDOWS       500  /* of pieces in a run that is too long to cut all of it into pieces */
@@ -153,18 +154,34 @@ static double long_stretch(const struct survey *s)
 	return s->rest_ns < INFINITY ? INFINITY : LONG * s->piece_ns;
 }
 
-/* The part of the run that is in long stretches without a cut. */
+/* Calls of all ranks between cut k - 1 and cut k. */
+static double calls_between(const struct survey *s, uint32_t k)
+{
+	const uint64_t *from = k > 0 ? s->cuts.at + (size_t)(k - 1) * s->n_ranks : NULL;
+	const uint64_t *to = k < s->cuts.n ? s->cuts.at + (size_t)k * s->n_ranks : NULL;
+	double sum = 0;
+
+	for (uint32_t r = 0; r < s->n_ranks; r++) {
+		uint64_t end = to != NULL ? to[r] : trace_get_rank(s->trace, r)->events.length;
+
+		sum += (double)(end - (from != NULL ? from[r] : 0));
+	}
+	return sum;
+}
+
+/* The part of the run in long stretches without a cut. No cut is missing where ranks compute. */
 static double uncut(const struct survey *s, double end_ns)
 {
-	double sum = 0;
+	double sum = 0, calls = events_of(s->trace);
 
 	for (uint32_t k = 0; k <= s->cuts.n; k++) {
 		double from = k > 0 ? (double)s->cuts.moment_ns[k - 1] : 0;
-		double to = k < s->cuts.n ? (double)s->cuts.moment_ns[k] : end_ns;
+		double to = k < s->cuts.n ? (double)s->cuts.moment_ns[k] : end_ns, part = (to - from) / end_ns;
 
-		sum += to - from > long_stretch(s) ? to - from : 0;
+		if (to - from > long_stretch(s) && calls_between(s, k) > QUIET * part * calls)
+			sum += part;
 	}
-	return sum / end_ns;
+	return sum;
 }
 
 /* Where to cut the run. */
